@@ -32,8 +32,8 @@ fn cpp() {
 #[cfg(feature = "cpp")]
 fn link_search(build: &cc::Build) {
     let Ok(compiler) = build.try_get_compiler() else { return };
-    let told = compiler.to_command().arg("-print-file-name=libstdc++.a").output();
-    let path = told.ok().and_then(|told| String::from_utf8(told.stdout).ok());
+    let output = compiler.to_command().arg("-print-file-name=libstdc++.a").output();
+    let path = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
     if let Some(folder) = path.as_deref().and_then(|path| std::path::Path::new(path.trim()).parent()) {
         println!("cargo::rustc-link-search=native={}", folder.display());
     }

@@ -16,17 +16,17 @@ static ELSEWHERE: (&str, &[Method]) = if cfg!(windows) { ("Linux", LINUX) } else
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,
-    pub what: &'static str,
+    pub description: &'static str,
     pub needs: Option<&'static str>,
     /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
     pub threads: Threads,
-    pub tells: Tells,
+    pub reported: Reported,
     pub(crate) way: Way,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum Reported {
     SizesAndTimes,
     Times,
     Seconds,
@@ -35,7 +35,7 @@ pub enum Tells {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     One,
-    Asked,
+    Requested,
     /// At most one per processor; the library decides.
     Processors,
 }
@@ -43,39 +43,39 @@ pub enum Threads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Path,
-    Examined { backend: &'static str, stat_backend: &'static str, order: AskingOrder },
+    Examined { backend: &'static str, stat_backend: &'static str, order: QueryOrder },
     Policy,
     StdFs,
     CppFilesystem,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AskingOrder {
+pub(crate) enum QueryOrder {
     Listing,
     Chunks,
     Inode,
 }
 
 const fn method(name: &'static str, buffer_bytes: Option<u64>, way: Way) -> Method {
-    let (threads, tells) = (Threads::One, Tells::SizesAndTimes);
-    Method { name, what: "", needs: None, buffer_bytes, threads, tells, way }
+    let (threads, reported) = (Threads::One, Reported::SizesAndTimes);
+    Method { name, description: "", needs: None, buffer_bytes, threads, reported, way }
 }
 
-const fn examined(backend: &'static str, stat_backend: &'static str, order: AskingOrder) -> Way {
+const fn examined(backend: &'static str, stat_backend: &'static str, order: QueryOrder) -> Way {
     Way::Examined { backend, stat_backend, order }
 }
 
 impl Method {
-    const fn what(self, what: &'static str) -> Self {
-        Self { what, ..self }
+    const fn description(self, description: &'static str) -> Self {
+        Self { description, ..self }
     }
 
-    const fn needs(self, what: &'static str) -> Self {
-        Self { needs: Some(what), ..self }
+    const fn needs(self, needed: &'static str) -> Self {
+        Self { needs: Some(needed), ..self }
     }
 
-    const fn tells(self, tells: Tells) -> Self {
-        Self { tells, ..self }
+    const fn reported(self, reported: Reported) -> Self {
+        Self { reported, ..self }
     }
 
     const fn threads(self, threads: Threads) -> Self {
@@ -89,32 +89,32 @@ const CHUNK: Option<u64> = Some(megadir::attribute_policy::CHUNK_BYTES as u64);
 
 /// All but root's ask for each file, and differ in the call and in the order.
 static LINUX: &[Method] = &[
-    method("readdir-lstat", C_LIBRARY, Way::Path).what("readdir, then lstat of each entry by path"),
-    method("readdir-fstatat", C_LIBRARY, examined("readdir", "fstatat", AskingOrder::Listing))
-        .what("readdir, then fstatat of each entry relative to the directory"),
-    method("getdents-statx", GETDENTS, examined("getdents", "statx", AskingOrder::Listing))
-        .what("getdents64, then statx of each entry, only type, size and time"),
-    method("getdents-statx-inode", GETDENTS, examined("getdents", "statx", AskingOrder::Inode))
-        .what("the same in inode order, in windows of 100 000 entries, by a separate thread"),
-    method("threads", CHUNK, examined("getdents", "statx", AskingOrder::Chunks))
-        .what("getdents64; each thread takes a buffer and calls statx for its entries")
-        .threads(Threads::Asked),
-    method("std-fs", C_LIBRARY, Way::StdFs).what("Rust's std::fs::read_dir, then DirEntry::metadata"),
+    method("readdir-lstat", C_LIBRARY, Way::Path).description("readdir, then lstat of each entry by path"),
+    method("readdir-fstatat", C_LIBRARY, examined("readdir", "fstatat", QueryOrder::Listing))
+        .description("readdir, then fstatat of each entry relative to the directory"),
+    method("getdents-statx", GETDENTS, examined("getdents", "statx", QueryOrder::Listing))
+        .description("getdents64, then statx of each entry, only type, size and time"),
+    method("getdents-statx-inode", GETDENTS, examined("getdents", "statx", QueryOrder::Inode))
+        .description("the same in inode order, in windows of 100 000 entries, by a separate thread"),
+    method("threads", CHUNK, examined("getdents", "statx", QueryOrder::Chunks))
+        .description("getdents64; each thread takes a buffer and calls statx for its entries")
+        .threads(Threads::Requested),
+    method("std-fs", C_LIBRARY, Way::StdFs).description("Rust's std::fs::read_dir, then DirEntry::metadata"),
     method("cpp-filesystem", C_LIBRARY, Way::CppFilesystem)
-        .what("C++'s std::filesystem::directory_iterator, then last_write_time, in C++")
+        .description("C++'s std::filesystem::directory_iterator, then last_write_time, in C++")
         .needs("cargo feature cpp, and a C++ compiler at build time")
-        .tells(Tells::Times),
+        .reported(Reported::Times),
     method("policy", None, Way::Policy)
-        .what("the library's choice for the directory")
+        .description("the library's choice for the directory")
         .threads(Threads::Processors),
-    method("xfs-bulkstat", GETDENTS, examined("getdents", "xfs-bulkstat", AskingOrder::Listing))
-        .what("getdents64, then the inodes by number, hundreds per call")
+    method("xfs-bulkstat", GETDENTS, examined("getdents", "xfs-bulkstat", QueryOrder::Listing))
+        .description("getdents64, then the inodes by number, hundreds per call")
         .needs("root, and XFS"),
-    method("btrfs-search", GETDENTS, examined("getdents", "btrfs-search", AskingOrder::Listing))
-        .what("getdents64, then the inodes from the subvolume's tree, hundreds per call")
+    method("btrfs-search", GETDENTS, examined("getdents", "btrfs-search", QueryOrder::Listing))
+        .description("getdents64, then the inodes from the subvolume's tree, hundreds per call")
         .needs("root, and btrfs"),
-    method("ext4-device", GETDENTS, examined("getdents", "ext4-device", AskingOrder::Inode))
-        .what("getdents64, then the inodes from the device's page cache, in inode order")
+    method("ext4-device", GETDENTS, examined("getdents", "ext4-device", QueryOrder::Inode))
+        .description("getdents64, then the inodes from the device's page cache, in inode order")
         .needs("root, and ext4 with checksums"),
 ];
 
@@ -125,7 +125,7 @@ const SYSTEMS_OWN: Option<u64> = None;
 
 /// By the Windows backend of the same name.
 const fn listed(backend: &'static str, buffer_bytes: Option<u64>) -> Method {
-    method(backend, buffer_bytes, examined(backend, "listed", AskingOrder::Listing))
+    method(backend, buffer_bytes, examined(backend, "listed", QueryOrder::Listing))
 }
 
 /// Listings include times and sizes. Six are of the published source, its slowest first.
@@ -133,41 +133,41 @@ static WINDOWS: &[Method] = &[
     method(
         "find-and-ask-each",
         SYSTEMS_OWN,
-        examined("find-first-file", "attributes-each", AskingOrder::Listing),
+        examined("find-first-file", "attributes-each", QueryOrder::Listing),
     )
-    .what("FindFirstFileW, then GetFileAttributesExW of each entry by path"),
+    .description("FindFirstFileW, then GetFileAttributesExW of each entry by path"),
     listed("find-first-file-basic", SYSTEMS_OWN)
-        .what("FindFirstFileExW(Basic), one entry per call, without short names"),
+        .description("FindFirstFileExW(Basic), one entry per call, without short names"),
     listed("find-first-file", SYSTEMS_OWN)
-        .what("FindFirstFileExW(Standard), one entry per call, with short names"),
+        .description("FindFirstFileExW(Standard), one entry per call, with short names"),
     listed("find-first-file-large", SYSTEMS_OWN)
-        .what("FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers"),
+        .description("FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers"),
     listed("find-first-file-basic-large", SYSTEMS_OWN)
-        .what("FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers"),
+        .description("FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers"),
     method("cpp-filesystem", SYSTEMS_OWN, Way::CppFilesystem)
-        .what("C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)")
+        .description("C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)")
         .needs("cargo feature cpp, and mingw's g++ at build time")
-        .tells(Tells::Seconds),
-    listed("by-handle-full", BUFFER).what(
+        .reported(Reported::Seconds),
+    listed("by-handle-full", BUFFER).description(
         "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
     ),
     Method {
         name: "by-handle-full-1m",
-        ..listed("by-handle-full", LARGE_BUFFER).what("the same with a buffer of 1 MiB")
+        ..listed("by-handle-full", LARGE_BUFFER).description("the same with a buffer of 1 MiB")
     },
     listed("by-handle", BUFFER)
-        .what("GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names"),
+        .description("GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names"),
     listed("nt-query", BUFFER)
-        .what("NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call"),
+        .description("NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call"),
     listed("nt-query-extended", BUFFER)
-        .what("NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs")
+        .description("NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs")
         .needs("Windows 8 or later, and a file system that supports it"),
     listed("nt-query-ex", BUFFER)
-        .what("NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call")
+        .description("NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call")
         .needs("Windows 10 1709 or later"),
     method("std-fs", SYSTEMS_OWN, Way::StdFs)
-        .what("Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing"),
-    method("policy", None, Way::Policy).what("the library's choice for the directory"),
+        .description("Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing"),
+    method("policy", None, Way::Policy).description("the library's choice for the directory"),
 ];
 
 /// The error lists the methods of this system.
@@ -208,8 +208,8 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
         }
         Way::Examined { backend, stat_backend, .. } => {
             let listed = megadir::backend(backend).and_then(|backend| backend.probe(directory));
-            let asked = listed.and_then(|()| megadir::stat_backend(stat_backend)?.probe(directory));
-            asked.err().map(|error| error.reason())
+            let probed = listed.and_then(|()| megadir::stat_backend(stat_backend)?.probe(directory));
+            probed.err().map(|error| error.reason())
         }
     }
 }
@@ -228,7 +228,11 @@ mod tests {
                     "{} twice",
                     method.name
                 );
-                assert!(method.what.len() > 20 && !method.what.ends_with('.'), "{}", method.name);
+                assert!(
+                    method.description.len() > 20 && !method.description.ends_with('.'),
+                    "{}",
+                    method.name
+                );
             }
         }
         for method in METHODS {

@@ -157,8 +157,8 @@ pub struct Planned {
 pub enum PlanError {
     #[error("unknown backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     UnknownBackend { name: String, known: Vec<String> },
-    #[error("{what} cannot be {value}: {allowed}")]
-    Value { what: &'static str, value: String, allowed: String },
+    #[error("{option} cannot be {value}: {allowed}")]
+    Value { option: &'static str, value: String, allowed: String },
     #[error("the files cannot be created: {reason}")]
     Data { reason: String },
     #[error("the baseline `{name}` is unavailable here: {reason}")]
@@ -168,20 +168,20 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    pub(crate) fn value(what: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
-        Self::Value { what, value: value.to_string(), allowed: allowed.into() }
+    pub(crate) fn value(option: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
+        Self::Value { option, value: value.to_string(), allowed: allowed.into() }
     }
 }
 
 /// Refuses a number outside of 1 to `most`.
 pub(crate) fn check_numbers(
-    what: &'static str,
+    option: &'static str,
     numbers: impl IntoIterator<Item = impl Into<u64>>,
     most: impl Into<u64>,
 ) -> Result<(), PlanError> {
     let most = most.into();
     match numbers.into_iter().map(Into::<u64>::into).find(|number| !(1..=most).contains(number)) {
-        Some(number) => Err(PlanError::value(what, number, format!("expected 1 to {most}"))),
+        Some(number) => Err(PlanError::value(option, number, format!("expected 1 to {most}"))),
         None => Ok(()),
     }
 }

@@ -210,9 +210,9 @@ fn a_tree_made_after_another_has_its_shape() {
         other => panic!("{other:?}"),
     };
     assert!((lengths(&first) - 21.5).abs() < 1.0 && (lengths(&second) - lengths(&first)).abs() < 1.5);
-    let (one, other) = (first.sizes.size_bytes as f64, second.sizes.size_bytes as f64);
+    let (first_mean, second_mean) = (first.sizes.size_bytes as f64, second.sizes.size_bytes as f64);
     let error = 5.0 * first.sizes.deviation_bytes() * (2.0_f64 / 4000.0).sqrt();
-    assert!((one - other).abs() < error, "{one} {other} {error}");
+    assert!((first_mean - second_mean).abs() < error, "{first_mean} {second_mean} {error}");
     let SizeLaw::Quantiles { bytes } = &first.sizes.law else { panic!("{first:?}") };
     assert_eq!(bytes.len(), 256);
     // The table alone reproduces the tree, and contains no name.

@@ -108,7 +108,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
 }
 
 #[derive(Default)]
-struct Heard {
+struct Observed {
     samples: Vec<Sample>,
     notes: Vec<String>,
     used: Vec<UsedByArms>,
@@ -119,7 +119,7 @@ struct Heard {
     breaks_after: Option<usize>,
 }
 
-impl Listener for Heard {
+impl Listener for Observed {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
             Event::Recorded(Line::Sample(sample)) => {
@@ -142,8 +142,8 @@ impl Listener for Heard {
     }
 }
 
-fn carry_out(plan: &Plan, directory: &Path, heard: &mut Heard) -> Result<RunEnd, RunError> {
-    go_on(plan, directory, None, &mut [heard])
+fn carry_out(plan: &Plan, directory: &Path, observed: &mut Observed) -> Result<RunEnd, RunError> {
+    go_on(plan, directory, None, &mut [observed])
 }
 
 /// Runs a plan, continuing at the end of a record.
@@ -177,11 +177,11 @@ fn go_on(
 
 /// Runs a plan in which every block must succeed.
 fn carry_out_well(plan: &Plan, directory: &Path) {
-    let mut heard = Heard::default();
-    let end = carry_out(plan, directory, &mut heard).expect("the run ends well");
-    assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
-    assert_eq!(heard.samples.len(), plan.arms.len() * ROUNDS as usize, "{:?}", heard.notes);
-    for sample in &heard.samples {
+    let mut observed = Observed::default();
+    let end = carry_out(plan, directory, &mut observed).expect("the run ends well");
+    assert!(end.complete && end.unequal_blocks == 0, "{:?}", observed.notes);
+    assert_eq!(observed.samples.len(), plan.arms.len() * ROUNDS as usize, "{:?}", observed.notes);
+    for sample in &observed.samples {
         let Work::Files(work) = &plan.arms[sample.arm.0 as usize].work else { panic!() };
         assert_eq!(
             (sample.operations, sample.counted.entries, sample.counted.hash),
@@ -228,7 +228,7 @@ fn chains_on_files_that_the_arms_make() {
             FileOperation::Rewrite,
             FileOperation::Unlink,
         ];
-        let one = |operation| FileWork {
+        let work_of = |operation| FileWork {
             owner_and_mode: matches!(operation, FileOperation::Create | FileOperation::Rewrite),
             sync: match operation {
                 FileOperation::Stat | FileOperation::Read => SyncPolicy::Never,
@@ -236,7 +236,7 @@ fn chains_on_files_that_the_arms_make() {
             },
             ..work(operation, 0..500, Access::Directory, workers)
         };
-        operations.map(one).into()
+        operations.map(work_of).into()
     };
     let kinds = [(1, WorkerKind::Process), (2, WorkerKind::Process), (2, WorkerKind::Thread)];
     let chains = kinds.map(|(count, kind)| chain(Workers { count, kind, sharing: Sharing::Own }));
@@ -259,12 +259,12 @@ fn a_file_system_that_fills_up_meanwhile_is_explained() {
         let take = move || {
             (0..300).for_each(|number| drop(std::fs::write(top.join(format!("other{number}")), "")));
         };
-        let mut heard = Heard { after: Some((2, Box::new(take))), ..Heard::default() };
-        let error = carry_out(&plan, &mount.path(), &mut heard).expect_err("there is no room").to_string();
+        let mut observed = Observed { after: Some((2, Box::new(take))), ..Observed::default() };
+        let error = carry_out(&plan, &mount.path(), &mut observed).expect_err("there is no room").to_string();
         assert!(error.contains("inodes"), "{error}");
         // Earlier measurements are kept, and the record contains the reason for the end.
-        assert_eq!(heard.samples.len(), 2);
-        let ended = heard.ended.expect("the record is ended");
+        assert_eq!(observed.samples.len(), 2);
+        let ended = observed.ended.expect("the record is ended");
         assert_eq!((ended.complete, ended.reason), (false, Some(error)));
         assert_eq!(std::fs::read_dir(mount.path()).expect("readable").count(), 301);
     }
@@ -306,16 +306,16 @@ fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
         let mount = require!(Mount::make(&EXT4_1K));
         // The files are in the worker's own tree, so no other arm uses them.
         let workers = Workers { count: 1, kind, sharing: Sharing::Own };
-        let mut heard = Heard::default();
-        let end = carry_out(&overfull(workers), &mount.path(), &mut heard).expect("the run ends well");
-        assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
-        check_overfull(&heard.samples);
-        let told = heard.notes.iter().filter(|note| note.contains("directory index full at "));
-        let told: Vec<&String> = told.collect();
-        let [told] = told[..] else { panic!("{:?}", heard.notes) };
+        let mut observed = Observed::default();
+        let end = carry_out(&overfull(workers), &mount.path(), &mut observed).expect("the run ends well");
+        assert!(end.complete && end.unequal_blocks == 0, "{:?}", observed.notes);
+        check_overfull(&observed.samples);
+        let notes = observed.notes.iter().filter(|note| note.contains("directory index full at "));
+        let notes: Vec<&String> = notes.collect();
+        let [notes] = notes[..] else { panic!("{:?}", observed.notes) };
         assert!(
-            told.contains("not blocks and not inodes") && told.contains("the 2 that need its files"),
-            "{told}"
+            notes.contains("not blocks and not inodes") && notes.contains("the 2 that need its files"),
+            "{notes}"
         );
     }
 }
@@ -329,17 +329,17 @@ fn run_with_a_full_directory_resumes_from_its_record() {
         let scratch = tempfile::tempdir().expect("scratch");
         let path = scratch.path().join("record");
         let mut recorder = Recorder::new(std::fs::File::create(&path).expect("a file"));
-        let mut heard = Heard { breaks_after: Some(breaks_after), ..Heard::default() };
-        let broken = go_on(&plan, &mount.path(), None, &mut [&mut recorder, &mut heard]);
+        let mut observed = Observed { breaks_after: Some(breaks_after), ..Observed::default() };
+        let broken = go_on(&plan, &mount.path(), None, &mut [&mut recorder, &mut observed]);
         assert!(broken.is_err(), "{broken:?}");
         let mut record =
             megadir_record::jsonl::read(&std::fs::read(&path).expect("readable")[..]).expect("a record");
         assert_eq!(record.samples.len(), breaks_after);
         record.end = None;
         let before = record.samples.clone();
-        let mut heard = Heard::default();
-        let end = go_on(&record.header.plan.clone(), &mount.path(), Some(record), &mut [&mut heard]);
+        let mut observed = Observed::default();
+        let end = go_on(&record.header.plan.clone(), &mount.path(), Some(record), &mut [&mut observed]);
         assert!(end.expect("it goes on").complete);
-        check_overfull(&before.into_iter().chain(heard.samples).collect::<Vec<_>>());
+        check_overfull(&before.into_iter().chain(observed.samples).collect::<Vec<_>>());
     }
 }

@@ -108,13 +108,13 @@ fn rehearsal_predicts_filling_and_writes_nothing() {
     std::fs::write(top.join(place(&some, 9)), "something else").unwrap();
     let all = spec("prefix:1/1", 200, 100_000);
     let before = tree(&top);
-    let told = rehearsed(&top, &all);
+    let predicted = rehearsed(&top, &all);
     assert_eq!(tree(&top), before);
     let done = run(&top, &all).unwrap();
     assert_eq!((done.made, done.already, done.completed, done.taken), (141, 56, 2, 1));
     assert!(done.directories_made > 0);
     assert_eq!(
-        told,
+        predicted,
         Rehearsed { filled: done, more_directories: false, bytes: 141 * 100_000 + 100_000 + 29_999 }
     );
 }
@@ -132,13 +132,13 @@ fn obstacles_at_directory_paths_stay_and_are_not_written_through() {
     let spec = spec("prefix:1/1", 500, 10);
     let below = |start: &str| (0..500).filter(|index| place(&spec, *index).starts_with(start)).count() as u64;
     let expected = below("0") + below("1/2") + below("3") + below("4");
-    let told = rehearsed(&top, &spec);
+    let predicted = rehearsed(&top, &spec);
     let filled = run(&top, &spec).unwrap();
     assert_eq!((filled.made, filled.taken, filled.taken_named), (500 - expected, expected, expected));
     let mut names = filled.taken_names.clone();
     names.sort();
     assert_eq!(names, [&b"0"[..], b"1/2", b"3", b"4"]);
-    assert_eq!(told.filled, filled);
+    assert_eq!(predicted.filled, filled);
     assert_eq!(tree(&outside).len(), 0);
     assert!(!top.join("nowhere").exists());
     assert_eq!(std::fs::read(top.join("4")).unwrap(), b"precious");
@@ -168,13 +168,13 @@ fn nothing_is_written_into_mounts_below() {
     std::fs::create_dir(&precious).unwrap();
     let bound = require!(Bound::make(&precious, &top.join("a")));
     let spec = spec("prefix:1", 500, 10);
-    let (told, filled) = (rehearsed(&top, &spec), run(&top, &spec));
+    let (predicted, filled) = (rehearsed(&top, &spec), run(&top, &spec));
     let left = tree(&precious).len();
     drop(bound);
     let filled = filled.unwrap();
     assert_eq!(left, 0);
     assert!(filled.taken > 10 && filled.made + filled.taken == 500);
-    assert_eq!((filled.taken_names.as_slice(), told.filled.taken), (&[b"a".to_vec()][..], filled.taken));
+    assert_eq!((filled.taken_names.as_slice(), predicted.filled.taken), (&[b"a".to_vec()][..], filled.taken));
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn check_content(
     // Without --no-part-details, blkid reports a partition's entry in the partition table as its content.
     let options = ["-p", "--no-part-details", "-o", "export"].map(OsStr::new);
     let ended = program::run("blkid", &[&options[..], &[path.as_os_str()]].concat(), control)?;
-    Ok(judge(ended.status.code(), &ended.said).and_then(|carries| match carries {
+    Ok(judge(ended.status.code(), &ended.output).and_then(|carries| match carries {
         Carries::OfTheLab => Ok(()),
         Carries::NothingKnown => match first_data(claimed) {
             Ok(None) => Ok(()),
@@ -152,10 +152,10 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
         .map(move |number| number * block)
 }
 
-fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
-    let of = |key: &str| said.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+fn judge(code: Option<i32>, lines: &[String]) -> Result<Carries, String> {
+    let of = |key: &str| lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {
-        Some(NOTHING_FOUND) if said.is_empty() => Ok(Carries::NothingKnown),
+        Some(NOTHING_FOUND) if lines.is_empty() => Ok(Carries::NothingKnown),
         Some(0) => match (of("TYPE"), of("PTTYPE")) {
             (Some(kind), None) if of("LABEL") == Some(LABEL) && is_made_here(kind) => Ok(Carries::OfTheLab),
             (Some(kind), _) => {
@@ -168,7 +168,7 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
             }
             (None, None) => Err("it has content without a type known to blkid".into()),
         },
-        _ => Err(format!("its content is unknown: blkid says '{}'", said.join("; "))),
+        _ => Err(format!("its content is unknown: blkid says '{}'", lines.join("; "))),
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
     use super::{Carries, first_data, judge, looked_at};
     use std::os::unix::fs::FileExt;
 
-    fn said(lines: &[&str]) -> Vec<String> {
+    fn owned(lines: &[&str]) -> Vec<String> {
         lines.iter().map(|line| (*line).to_owned()).collect()
     }
 
@@ -189,7 +189,7 @@ mod tests {
     fn only_empty_devices_and_those_of_the_lab_may_be_erased() {
         assert_eq!(judge(Some(2), &[]), Ok(Carries::NothingKnown));
         for kind in ["ext4", "xfs", "btrfs", "ntfs", "f2fs"] {
-            let lines = said(&[
+            let lines = owned(&[
                 "DEVNAME=/dev/sdz1",
                 "LABEL=megadir-lab",
                 &format!("TYPE={kind}"),
@@ -208,7 +208,7 @@ mod tests {
             (Some(2), &["blkid: error"], "its content is unknown"),
             (None, &[], "its content is unknown"),
         ] {
-            let error = judge(code, &said(lines)).unwrap_err();
+            let error = judge(code, &owned(lines)).unwrap_err();
             assert!(error.starts_with(reason), "{error}");
         }
     }

@@ -94,7 +94,7 @@ impl Mounted {
             tool: self.tool.clone(),
             mount_options: self.options.join(","),
             place: self.place.clone(),
-            made_anew: false,
+            reformatted: false,
         }
     }
 
@@ -273,7 +273,7 @@ impl Server {
             if ended.is_none() && started.elapsed() <= START_MAX {
                 return Ok(None);
             }
-            let last = keeper.said().pop().unwrap_or_else(|| "no reason given".to_owned());
+            let last = keeper.output().pop().unwrap_or_else(|| "no reason given".to_owned());
             Ok(Some(Err(format!("{name}: {last}"))))
         })?;
         Ok(mounted.map(|()| server))

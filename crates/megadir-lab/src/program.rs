@@ -34,7 +34,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) child: Child,
-    said: File,
+    output: File,
 }
 
 impl Running {
@@ -43,7 +43,7 @@ impl Running {
     pub(crate) fn start(name: &str, arguments: &[&OsStr], input: Option<PipeReader>) -> io::Result<Self> {
         let path = find(name).ok_or(io::ErrorKind::NotFound)?;
         // A pipe would fill up, since it is read only at the end.
-        let said = File::from(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?);
+        let output = File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?);
         let mut command = Command::new(path);
         command
             .args(arguments)
@@ -51,15 +51,15 @@ impl Running {
             .env("PATH", FOLDERS.join(":"))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
-            .stdout(said.try_clone()?)
-            .stderr(said.try_clone()?)
+            .stdout(output.try_clone()?)
+            .stderr(output.try_clone()?)
             // The run handles Ctrl-C.
             .process_group(0);
         match input {
             Some(input) => _ = command.stdin(input),
             None => megadir_sys::child::dies_with_parent(&mut command),
         }
-        Ok(Self { child: command.spawn()?, said })
+        Ok(Self { child: command.spawn()?, output })
     }
 
     pub(crate) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
@@ -83,10 +83,10 @@ impl Running {
         }
     }
 
-    pub(crate) fn said(&mut self) -> Vec<String> {
+    pub(crate) fn output(&mut self) -> Vec<String> {
         let mut text = Vec::new();
         // Best effort: output that cannot be read counts as none.
-        let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut text));
+        let _ = self.output.rewind().and_then(|()| self.output.read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.map(str::to_owned).collect()
@@ -104,19 +104,19 @@ impl Drop for Running {
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
-    pub said: Vec<String>,
+    pub output: Vec<String>,
 }
 
 pub fn run(name: &str, arguments: &[&OsStr], control: RunControl<'_>) -> Result<Ended, LabError> {
     let mut running =
         Running::start(name, arguments, None).map_err(LabError::failed(format!("run {name}")))?;
     let status = running.wait(control)?;
-    Ok(Ended { status, said: running.said() })
+    Ok(Ended { status, output: running.output() })
 }
 
 impl Ended {
     pub fn complaint(&self) -> Option<String> {
-        let last = || self.said.last().cloned().unwrap_or_else(|| format!("it ended with {}", self.status));
+        let last = || self.output.last().cloned().unwrap_or_else(|| format!("it ended with {}", self.status));
         (!self.status.success()).then(last)
     }
 }
@@ -134,7 +134,7 @@ pub fn missing(spec: &Spec) -> Option<String> {
 }
 
 pub(crate) fn no_driver(entry: &Entry) -> String {
-    match entry.gone {
+    match entry.removed {
         Some(why) => format!("this kernel has no driver for it: {why}"),
         None => format!("this kernel has no driver for it (its option CONFIG_{})", entry.config),
     }
@@ -169,7 +169,7 @@ fn is_alias(list: &str, kind: &str) -> bool {
 
 pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else { return Ok(None) };
-    Ok(run(name, &[OsStr::new(spec.entry.version)], control)?.said.into_iter().next())
+    Ok(run(name, &[OsStr::new(spec.entry.version)], control)?.output.into_iter().next())
 }
 
 #[cfg(test)]

@@ -77,8 +77,8 @@ impl Spec {
 
     /// `noatime` unless another atime option was chosen, then the options of its variants.
     pub fn mount_options(&self) -> Vec<String> {
-        let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
-        let noatime = (!asked("relatime") && !asked("strictatime")).then(|| "noatime".to_owned());
+        let is_chosen = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
+        let noatime = (!is_chosen("relatime") && !is_chosen("strictatime")).then(|| "noatime".to_owned());
         let own = self.chosen.iter().filter_map(|chosen| match chosen.variant.changes {
             Changes::Mount(option) => Some(option.replace("{}", &chosen.value)),
             _ => None,
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_in_one_line_with_the_nearest() {
-        for (text, said) in [
+        for (text, message) in [
             ("", "unknown file system '': expected one of ext2, ext3, ext4,"),
             ("etx4", "unknown file system 'etx4': did you mean 'ext4'? expected one of ext2,"),
             (
@@ -314,7 +314,7 @@ mod tests {
             ("ext4:mount=a b", "'ext4:mount=a b': 'mount=': expected one option of mount(8)"),
         ] {
             let error = Spec::parse(text).unwrap_err();
-            assert!(error.starts_with(said), "{text}: {error}");
+            assert!(error.starts_with(message), "{text}: {error}");
             assert!(!error.contains('\n'));
         }
     }

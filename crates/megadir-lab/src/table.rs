@@ -24,7 +24,7 @@ pub struct Entry {
     /// Kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
     /// Reason, other than configuration, that a kernel may lack it.
-    pub gone: Option<&'static str>,
+    pub removed: Option<&'static str>,
     pub variants: &'static [&'static Variant],
     pub journal: bool,
     /// Driver that skips recently freed inodes if there is no journal, by deletion times on disk: only mkfs resets them.
@@ -116,7 +116,7 @@ const PLAIN: Entry = Entry {
     server: None,
     package: "",
     config: "",
-    gone: None,
+    removed: None,
     variants: &[&MOUNT],
     journal: true,
     remembering_driver: None,
@@ -215,7 +215,7 @@ static REISERFS: Entry = Entry {
     make: &["mkreiserfs", "-q", "-f", "-l", LABEL],
     package: "reiserfsprogs",
     config: "REISERFS_FS",
-    gone: Some("ReiserFS left Linux in 6.13"),
+    removed: Some("ReiserFS left Linux in 6.13"),
     ..named("reiserfs", "version 3; one tree, with tails of files in it", PLAIN)
 };
 static JFS: Entry = Entry {

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::sample::{Phase, Sample};
 
 pub fn contradictions(record: &Record) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = Contradictions::default();
     rounds(record, &mut found);
     times(record, &mut found);
     let mut sentences: Vec<String> = ending(record).into_iter().collect();
@@ -33,9 +33,9 @@ enum Kind {
 
 /// The first of each kind, and the number of further ones.
 #[derive(Default)]
-struct Found(Vec<(Kind, String, u64)>);
+struct Contradictions(Vec<(Kind, String, u64)>);
 
-impl Found {
+impl Contradictions {
     fn add(&mut self, kind: Kind, words: impl FnOnce() -> String) {
         match self.0.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, _, more)) => *more += 1,
@@ -59,7 +59,7 @@ fn named(plan: &Plan, sample: &Sample) -> String {
 }
 
 /// Arms that are duplicated in or missing from a round, and rounds that are missing or out of order.
-fn rounds(record: &Record, found: &mut Found) {
+fn rounds(record: &Record, found: &mut Contradictions) {
     let plan = &record.header.plan;
     let complete = record.end.as_ref().is_some_and(|end| end.complete);
     let (mut seen, mut stopped) = (vec![false; plan.arms.len()], vec![false; plan.arms.len()]);
@@ -109,7 +109,7 @@ fn rounds(record: &Record, found: &mut Found) {
     }
 }
 
-fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Found) {
+fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Contradictions) {
     let same_series = |before: &&Sample| (before.epoch, before.phase) == (first.epoch, first.phase);
     let (round, attempt) = (u64::from(first.round), u64::from(first.attempt));
     match before {
@@ -132,7 +132,7 @@ fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Fo
 }
 
 /// Samples that start before the previous one, and samples without times of single operations.
-fn times(record: &Record, found: &mut Found) {
+fn times(record: &Record, found: &mut Contradictions) {
     let plan = &record.header.plan;
     for pair in record.samples.windows(2) {
         if pair[1].start_ns < pair[0].start_ns {

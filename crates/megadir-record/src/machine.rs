@@ -146,8 +146,8 @@ pub struct LabFileSystem {
     pub place: Place,
     /// `true` if it is reformatted before each chain of arms, instead of remounted
     /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files on disk.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub made_anew: bool,
+    #[serde(rename = "made_anew", default, skip_serializing_if = "std::ops::Not::not")]
+    pub reformatted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

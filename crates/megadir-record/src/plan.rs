@@ -92,7 +92,7 @@ impl Plan {
             }
             GroupRule::Pairs { pairs } => pairs.iter().map(|pair| (pair.arm, pair.to)).collect(),
             GroupRule::BreakEven { series } => {
-                series.iter().flat_map(|one| one.asks.iter().map(|ask| (*ask, one.list))).collect()
+                series.iter().flat_map(|arms| arms.stat_some.iter().map(|arm| (*arm, arms.list))).collect()
             }
             GroupRule::Fill { arms } => match arms.split_first() {
                 Some((first, others)) => others.iter().map(|arm| (*arm, *first)).collect(),
@@ -166,7 +166,8 @@ pub struct Arm {
 pub enum Role {
     Baseline,
     /// The baseline against itself: its interval is the resolution of the run.
-    AgainstItself,
+    #[serde(rename = "against-itself")]
+    Control,
     Arm,
 }
 
@@ -174,7 +175,8 @@ pub enum Role {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
     /// Measured quantity.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub quantity: String,
     /// Figure of the source, in `unit`.
     pub value: f64,
     /// Unit of `value`, e.g. `us` or `ratio`.
@@ -265,9 +267,11 @@ impl GroupRule {
             Self::Refusal { arm } => vec![*arm],
             Self::Fill { arms } => arms.clone(),
             Self::Grow { series } => series.iter().flat_map(|(_, arms)| arms).copied().collect(),
-            Self::BreakEven { series } => {
-                series.iter().flat_map(|one| one.asks.iter().chain([&one.list])).copied().collect()
-            }
+            Self::BreakEven { series } => series
+                .iter()
+                .flat_map(|break_even| break_even.stat_some.iter().chain([&break_even.list]))
+                .copied()
+                .collect(),
         }
     }
 }
@@ -278,8 +282,9 @@ pub struct BreakEvenArms {
     /// For example `getdents-statx`.
     pub name: String,
     pub list: ArmId,
-    /// Arms with [`Work::Ask`], in ascending number of entries.
-    pub asks: Vec<ArmId>,
+    /// Arms with [`Work::StatSome`], in ascending number of entries.
+    #[serde(rename = "asks")]
+    pub stat_some: Vec<ArmId>,
 }
 
 /// Ratio of the times of two arms.
@@ -287,7 +292,8 @@ pub struct BreakEvenArms {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// Phrase for `arm`, e.g. `absent names`.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub subject: String,
     /// Phrase for `to`, e.g. `present ones`.
     pub than: String,
     /// Conditions without the file system, e.g. `random keys, 20 001 entries`.
@@ -304,12 +310,12 @@ pub struct Pair {
 impl Pair {
     /// Compares times per operation, not wall times.
     pub fn new(
-        what: impl Into<String>,
+        subject: impl Into<String>,
         than: impl Into<String>,
         at: impl Into<String>,
         (arm, to): (ArmId, ArmId),
     ) -> Self {
-        Self { what: what.into(), than: than.into(), at: at.into(), wall_time: false, arm, to }
+        Self { subject: subject.into(), than: than.into(), at: at.into(), wall_time: false, arm, to }
     }
 }
 
@@ -323,7 +329,7 @@ pub struct Rules {
     #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
     /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split over the epochs.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one_epoch", skip_serializing_if = "is_one")]
     pub epochs: u32,
     /// Minimum number of warm-up rounds.
     pub warm_up_rounds_min: u32,
@@ -332,7 +338,7 @@ pub struct Rules {
     /// Order of the arms in a round.
     pub order: Order,
     /// `true` to remount a created file system before the first arm of a chain, so that nothing of other
-    /// chains stays in memory. See also [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
+    /// chains stays in memory. See also [`LabFileSystem::made_anew`](crate::LabFileSystem::reformatted).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh_mounts: bool,
     /// Half-width as a fraction (0.03 is 3 %).
@@ -409,7 +415,7 @@ impl Stop {
     }
 }
 
-fn one() -> u32 {
+fn one_epoch() -> u32 {
     1
 }
 

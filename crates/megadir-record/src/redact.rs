@@ -144,7 +144,7 @@ fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
         renamed(&mut group.title, " (", ")");
         match &mut group.rule {
             GroupRule::Pairs { pairs } => pairs.iter_mut().for_each(|pair| {
-                renamed(&mut pair.what, "", "");
+                renamed(&mut pair.subject, "", "");
                 renamed(&mut pair.than, "", "");
             }),
             GroupRule::Grow { series } => {
@@ -190,7 +190,9 @@ fn plan(plan: &mut Plan, private: &[String]) {
             _ => {}
         }
     }
-    plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));
+    plan.unavailable
+        .iter_mut()
+        .for_each(|unavailable| unavailable.reason = sentence(&unavailable.reason, private));
 }
 
 fn command(words: &[String], private: &[String]) -> Vec<String> {
@@ -221,8 +223,8 @@ fn command(words: &[String], private: &[String]) -> Vec<String> {
 }
 
 fn sentence(text: &str, private: &[String]) -> String {
-    let tells = |name: &&String| name.contains(|letter: char| letter != '.' && letter != '/');
-    let mut private: Vec<&String> = private.iter().filter(tells).collect();
+    let is_telling = |name: &&String| name.contains(|letter: char| letter != '.' && letter != '/');
+    let mut private: Vec<&String> = private.iter().filter(is_telling).collect();
     private.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let known = private.into_iter().fold(text.to_owned(), |text, name| without(&text, name));
     let known = without_quoted_paths(&known);

@@ -11,7 +11,7 @@ use crate::report::Report;
 pub struct Format {
     pub name: &'static str,
     pub extension: &'static str,
-    pub what: &'static str,
+    pub description: &'static str,
     pub is_text: bool,
     /// Reason why the program was built without it, and how to get it.
     pub missing: Option<&'static str>,
@@ -28,8 +28,13 @@ pub struct View {
 
 type Writer = fn(&Report, &View, &mut dyn Write) -> io::Result<()>;
 
-const fn format(name: &'static str, extension: &'static str, what: &'static str, write: Writer) -> Format {
-    Format { name, extension, what, is_text: true, missing: None, refuses: |_| None, write }
+const fn format(
+    name: &'static str,
+    extension: &'static str,
+    description: &'static str,
+    write: Writer,
+) -> Format {
+    Format { name, extension, description, is_text: true, missing: None, refuses: |_| None, write }
 }
 
 pub const FORMATS: &[Format] = &[
@@ -130,7 +135,7 @@ mod tests {
         for (place, format) in FORMATS.iter().enumerate() {
             assert!(FORMATS[..place].iter().all(|other| other.name != format.name));
             assert!(format.name.chars().all(|c| c.is_ascii_lowercase()));
-            assert!(!format.what.is_empty() && !format.what.ends_with('.'));
+            assert!(!format.description.is_empty() && !format.description.ends_with('.'));
             assert_eq!(format_named(format.name).map(|found| found.name), Some(format.name));
         }
         assert!(format_named("pdf").is_none());

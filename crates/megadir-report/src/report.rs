@@ -30,7 +30,8 @@ impl Report {
         let mut summary = summarize(&record, &rounds)?;
         let warnings = warning::advise(&record, &summary, &rounds);
         // A run that must not be used judges no claim.
-        let is_disturbed = warnings.iter().any(|one| matches!(one.warning, Warning::Disturbed { .. }));
+        let is_disturbed =
+            warnings.iter().any(|advisory| matches!(advisory.warning, Warning::Disturbed { .. }));
         let unjudged = if is_disturbed { summary.claims.take() } else { None };
         let mut findings = finding::derive(&summary);
         findings.extend(unjudged.map(|claims| finding::unjudged(&claims.who)));

@@ -157,10 +157,10 @@ pub fn entries(number: u64) -> String {
 pub fn bytes(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in units {
-        let one = 1_u64 << shift;
-        if bytes >= one {
-            let whole = bytes.is_multiple_of(one);
-            return format!("{} {unit}", fixed(bytes as f64 / one as f64, usize::from(!whole)));
+        let unit_bytes = 1_u64 << shift;
+        if bytes >= unit_bytes {
+            let whole = bytes.is_multiple_of(unit_bytes);
+            return format!("{} {unit}", fixed(bytes as f64 / unit_bytes as f64, usize::from(!whole)));
         }
     }
     format!("{bytes} B")
@@ -179,7 +179,7 @@ pub fn list(parts: impl IntoIterator<Item = impl Into<String>>) -> String {
 /// `Of 12 arms: 3 faster and 9 the same.`; counts of 0 are omitted.
 pub(crate) fn divided(all: &str, parts: &[(u64, &str)]) -> String {
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    format!("Of {all}: {}.", list(parts.map(|(number, what)| format!("{} {what}", count(*number)))))
+    format!("Of {all}: {}.", list(parts.map(|(number, label)| format!("{} {label}", count(*number)))))
 }
 
 /// In the order of their first values.

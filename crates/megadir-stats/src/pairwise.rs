@@ -45,8 +45,8 @@ impl Means {
         sorted(samples, 1).map(Self)
     }
 
-    fn mean(&self, one: usize, other: usize) -> f64 {
-        0.5 * self.0[one] + 0.5 * self.0[other]
+    fn mean(&self, arm: usize, other: usize) -> f64 {
+        0.5 * self.0[arm] + 0.5 * self.0[other]
     }
 }
 

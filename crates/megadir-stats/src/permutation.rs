@@ -164,8 +164,8 @@ mod tests {
         #[test]
         fn huge_ranges_stay_in_range_and_apart(n in (1u64 << 40).., i in 0u64..(1 << 40), seed in any::<u64>()) {
             let order = Permutation::new(n, seed);
-            let (one, next) = (order.get(i).unwrap(), order.get((i + 1) % n).unwrap());
-            prop_assert!(one < n && next < n && one != next);
+            let (index, next) = (order.get(i).unwrap(), order.get((i + 1) % n).unwrap());
+            prop_assert!(index < n && next < n && index != next);
         }
     }
 

@@ -141,7 +141,10 @@ mod tests {
         let times = |factor: f64| old.iter().rev().map(|ns| ns * factor).collect::<Vec<f64>>();
         let family = [(times(1.2), old.clone()), (times(1.001), old.clone()), (vec![1.0], old.clone())];
         let judged = judge_family_of_runs(&family, JUDGING);
-        let verdicts: Vec<_> = judged.iter().map(|one| one.map(|one| (one.verdict, one.method))).collect();
+        let verdicts: Vec<_> = judged
+            .iter()
+            .map(|judgement| judgement.map(|judgement| (judgement.verdict, judgement.method)))
+            .collect();
         let over_runs = |verdict| Some((verdict, Method::Welch { runs: 4 }));
         let expected =
             [over_runs(Verdict::Slower { negligible: false }), over_runs(Verdict::Equivalent), None];

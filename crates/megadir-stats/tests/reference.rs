@@ -22,28 +22,28 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 #[track_caller]
-fn assert_close(actual: Option<f64>, expected: &Value, what: &str) {
+fn assert_close(actual: Option<f64>, expected: &Value, name: &str) {
     let (actual, expected) = (actual.unwrap(), expected.as_f64().unwrap());
     let distance = (actual - expected).abs() / expected.abs().max(1.0);
-    assert!(distance <= TOLERANCE, "{what}: {actual} instead of {expected}");
+    assert!(distance <= TOLERANCE, "{name}: {actual} instead of {expected}");
 }
 
 /// Compares an estimate with `[value, low, high]`, or `None` with null.
 #[track_caller]
-fn assert_estimate(actual: Option<stats::Estimate>, expected: &Value, what: &str) {
-    assert_eq!(actual.is_none(), expected.is_null(), "{what}: {actual:?}");
+fn assert_estimate(actual: Option<stats::Estimate>, expected: &Value, name: &str) {
+    assert_eq!(actual.is_none(), expected.is_null(), "{name}: {actual:?}");
     let Some(actual) = actual else { return };
-    assert_close(Some(actual.value), &expected[0], what);
-    assert_close(Some(actual.interval.low), &expected[1], what);
-    assert_close(Some(actual.interval.high), &expected[2], what);
+    assert_close(Some(actual.value), &expected[0], name);
+    assert_close(Some(actual.interval.low), &expected[1], name);
+    assert_close(Some(actual.interval.high), &expected[2], name);
 }
 
 /// Compares estimates at several levels, each `[confidence, estimate]`.
 #[track_caller]
-fn assert_levels(levels: &[Value], estimate: impl Fn(f64) -> Option<stats::Estimate>, what: &str) {
+fn assert_levels(levels: &[Value], estimate: impl Fn(f64) -> Option<stats::Estimate>, name: &str) {
     for level in levels {
         let confidence = level[0].as_f64().unwrap();
-        assert_estimate(estimate(confidence), &level[1], &format!("{what} at {confidence}"));
+        assert_estimate(estimate(confidence), &level[1], &format!("{name} at {confidence}"));
     }
 }
 
@@ -147,9 +147,9 @@ fn holm() {
 
 /// Tolerance for results of random draws, where both sides have their own generator.
 #[track_caller]
-fn assert_near(actual: f64, expected: &Value, tolerance: f64, what: &str) {
+fn assert_near(actual: f64, expected: &Value, tolerance: f64, name: &str) {
     let expected = expected.as_f64().unwrap();
-    assert!((actual - expected).abs() <= tolerance * expected, "{what}: {actual} instead of {expected}");
+    assert!((actual - expected).abs() <= tolerance * expected, "{name}: {actual} instead of {expected}");
 }
 
 #[test]

@@ -14,11 +14,11 @@ use crate::usage::{Usage, of_rusage};
 pub fn dies_with_parent(command: &mut Command) {
     let parent = std::process::id();
     // SAFETY: the closure makes two system calls and touches no memory except its own copy of a number.
-    unsafe { command.pre_exec(move || ask_to_die_with(parent)) };
+    unsafe { command.pre_exec(move || set_parent_death_signal(parent)) };
 }
 
 /// Safe between fork and exec: two system calls and no allocation.
-fn ask_to_die_with(parent: u32) -> io::Result<()> {
+fn set_parent_death_signal(parent: u32) -> io::Result<()> {
     // SAFETY: takes numbers only; safe between fork and exec, as it is one system call.
     succeeded(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
     // SAFETY: takes nothing and cannot fail.
@@ -99,7 +99,7 @@ impl ReadyProgram {
 extern "C" fn become_program(start: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `ReadyProgram::run` passes a `Start` of its own, and waits.
     let start = unsafe { &mut *start.cast::<Start>() };
-    let error = match ask_to_die_with(start.parent) {
+    let error = match set_parent_death_signal(start.parent) {
         Ok(()) => {
             // Rust's runtime ignores this signal, which the program would inherit.
             // SAFETY: takes numbers only; signal handling is not shared with the parent.

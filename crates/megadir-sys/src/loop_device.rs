@@ -125,8 +125,8 @@ mod tests {
         let Ok(attached) = attach(image.as_fd(), 0, true) else { return };
         let name = attached.path.file_name().unwrap().to_str().unwrap().to_owned();
         let state = std::path::PathBuf::from(format!("/sys/block/{name}/loop/dio"));
-        let told = std::fs::read_to_string(&state).unwrap();
-        assert_eq!(told.trim() == "1", attached.direct_io);
+        let direct_io = std::fs::read_to_string(&state).unwrap();
+        assert_eq!(direct_io.trim() == "1", attached.direct_io);
         drop(attached);
         let backing = format!("/sys/block/{name}/loop/backing_file");
         let ours = |text: String| text.contains(".loop-device.tmp");

@@ -46,9 +46,9 @@ pub fn own_mounts() -> io::Result<()> {
 pub fn is_ignored(signal: i32) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: without a new action the call only writes the present one.
-    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) };
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) };
     // SAFETY: a call that succeeded has written it.
-    asked == 0 && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
+    result == 0 && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// Drops the resident pages of the program and its libraries that are as in their files, and resets the largest resident set.

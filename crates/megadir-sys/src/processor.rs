@@ -12,8 +12,8 @@ pub fn emulator() -> Option<&'static str> {
 fn leaf(number: u32) -> [u32; 4] {
     #[cfg(target_arch = "x86_64")]
     {
-        let told = core::arch::x86_64::__cpuid(number);
-        [told.eax, told.ebx, told.ecx, told.edx]
+        let registers = core::arch::x86_64::__cpuid(number);
+        [registers.eax, registers.ebx, registers.ecx, registers.edx]
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -66,11 +66,11 @@ mod tests {
 
     #[test]
     fn guest_reports_its_hypervisor_and_host_has_none() {
-        let told = |name, features| guest_of(words(name), [0, features, 0, 0]);
-        assert_eq!(told(b"KVMKVMKVM\0\0\0", 0).as_deref(), Some("KVM"));
-        assert_eq!(told(b"Microsoft Hv", 0x20).as_deref(), Some("Hyper-V"));
-        assert_eq!(told(b"Microsoft Hv", 0x1), None);
-        assert_eq!(told(b"bhyve bhyve ", 0x1).as_deref(), Some("bhyve bhyve"));
-        assert_eq!(told(&[0; 12], 0).as_deref(), Some("a hypervisor without a name"));
+        let guest = |name, features| guest_of(words(name), [0, features, 0, 0]);
+        assert_eq!(guest(b"KVMKVMKVM\0\0\0", 0).as_deref(), Some("KVM"));
+        assert_eq!(guest(b"Microsoft Hv", 0x20).as_deref(), Some("Hyper-V"));
+        assert_eq!(guest(b"Microsoft Hv", 0x1), None);
+        assert_eq!(guest(b"bhyve bhyve ", 0x1).as_deref(), Some("bhyve bhyve"));
+        assert_eq!(guest(&[0; 12], 0).as_deref(), Some("a hypervisor without a name"));
     }
 }

@@ -121,20 +121,20 @@ mod windows {
     pub fn process_usage() -> Usage {
         let process = this_process();
         // SAFETY: the handle stands for this process, and the system writes one time to each of the four.
-        told(|[made, ended, system, user]| unsafe { GetProcessTimes(process, made, ended, system, user) })
+        usage_of(|[made, ended, system, user]| unsafe { GetProcessTimes(process, made, ended, system, user) })
     }
 
     pub fn thread_usage() -> Usage {
         // SAFETY: returns a constant that stands for the thread itself.
         let thread = unsafe { GetCurrentThread() };
         // SAFETY: the handle stands for the calling thread, and the system writes one time to each of the four.
-        told(|[made, ended, system, user]| unsafe { GetThreadTimes(thread, made, ended, system, user) })
+        usage_of(|[made, ended, system, user]| unsafe { GetThreadTimes(thread, made, ended, system, user) })
     }
 
     /// 0 if the system does not answer.
-    fn told(ask: impl FnOnce(&mut [FILETIME; 4]) -> BOOL) -> Usage {
+    fn usage_of(query: impl FnOnce(&mut [FILETIME; 4]) -> BOOL) -> Usage {
         let mut times = [FILETIME::default(); 4];
-        if ask(&mut times) == 0 {
+        if query(&mut times) == 0 {
             times = [FILETIME::default(); 4];
         }
         let [_made, _ended, system, user] = times;

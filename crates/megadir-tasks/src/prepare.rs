@@ -34,7 +34,7 @@ pub fn prepare(request: &Request) -> Result<Job> {
     if request.paths.is_empty() {
         return bad("no path");
     }
-    let asked = request.fresh.then(attribute_policy::fresh).transpose()?;
+    let fresh = request.fresh.then(attribute_policy::fresh).transpose()?;
     let mut stat_backend = String::new();
     let mut roots = Vec::new();
     for path in &request.paths {
@@ -42,7 +42,7 @@ pub fn prepare(request: &Request) -> Result<Job> {
             check_removal(path, request.contents)?;
         }
         let directory = Dir::open(path)?;
-        stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, asked)?.name().to_owned();
+        stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, fresh)?.name().to_owned();
         if let Some(folder) = &request.folder {
             check_apart(folder, path)?;
         }

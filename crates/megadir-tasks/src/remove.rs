@@ -51,7 +51,7 @@ pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskErro
         }
         if removed.complete && !(is_root && task.job.contents) {
             match remove_emptied(&task.job, root, item, &directory) {
-                Ok(gone) => removal.directories += u64::from(gone),
+                Ok(is_removed) => removal.directories += u64::from(is_removed),
                 Err(error) if is_root => {
                     removal.failures += 1;
                     outcome.messages.push(error.to_string());

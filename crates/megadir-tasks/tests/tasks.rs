@@ -403,9 +403,9 @@ fn tasks_run_beside_each_other() {
                         let task = assigned.task.clone();
                         move || outcome(&task)
                     });
-                    let one = outcome(&assigned.task);
-                    assert_eq!(one, twice.join().unwrap());
-                    schedule.lock().unwrap().finished(assigned.task.number, one);
+                    let first = outcome(&assigned.task);
+                    assert_eq!(first, twice.join().unwrap());
+                    schedule.lock().unwrap().finished(assigned.task.number, first);
                 }
             });
         }

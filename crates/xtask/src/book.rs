@@ -45,10 +45,10 @@ pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     }
     copy_pages(&workspace.root, &source).map_err(files::cannot("copy the pages to", &source))?;
     let mut command = Command::new(workspace.tools().join("bin/mdbook"));
-    let (_, said) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
+    let (_, messages) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
     // mdBook copies the first page there, whose links begin in docs/.
     files::write(&book.join("index.html"), FIRST)?;
-    if let Some(line) = said.lines().find(|line| line.contains("WARN") || line.contains("ERROR")) {
+    if let Some(line) = messages.lines().find(|line| line.contains("WARN") || line.contains("ERROR")) {
         return Err(format!("mdbook: {line}"));
     }
     check_links(&book)

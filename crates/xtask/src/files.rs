@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-pub(crate) fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> String {
-    move |error| format!("cannot {what} {}: {error}", path.display())
+pub(crate) fn cannot(action: &str, path: &Path) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("cannot {action} {}: {error}", path.display())
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, String> {

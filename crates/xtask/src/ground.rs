@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             rows.extend(emulated.lines().filter_map(|line| Row::parse(line, EMULATED)));
         }
     }
-    rows.sort_by(|one, other| one.name.cmp(&other.name));
+    rows.sort_by(|left, right| left.name.cmp(&right.name));
     files::write(&page, page_of(&rows))?;
     println!("{PAGE}: {} file systems", rows.len());
     let differing: Vec<&str> = rows.iter().filter(|row| row.differs()).map(|row| row.name.as_str()).collect();

@@ -21,9 +21,9 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 /// Standard output and standard error; the error contains the latter.
 pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot("start", command, &error))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    judge(command, output.status).map_err(|error| format!("{error}\n{}", said.trim_end()))?;
-    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), said))
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    judge(command, output.status).map_err(|error| format!("{error}\n{}", stderr.trim_end()))?;
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), stderr))
 }
 
 pub(crate) fn start(command: &mut Command) -> Result<Child, String> {
@@ -175,8 +175,8 @@ pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), String>
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", show(command))) }
 }
 
-pub(crate) fn cannot(what: &str, command: &Command, error: &std::io::Error) -> String {
-    format!("cannot {what} `{}`: {error}", show(command))
+pub(crate) fn cannot(action: &str, command: &Command, error: &std::io::Error) -> String {
+    format!("cannot {action} `{}`: {error}", show(command))
 }
 
 pub(crate) fn show(command: &Command) -> String {

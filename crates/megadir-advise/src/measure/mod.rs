@@ -220,7 +220,7 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
 }
 
 fn contrast(row: &PairRow, phase: Phase, files: u64) -> Option<Contrast> {
-    let layout = row.pair.what.split(',').next()?.parse().ok()?;
+    let layout = row.pair.subject.split(',').next()?.parse().ok()?;
     let (ratio, interval, verdict) = match &row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => (ratio.value, *adjusted, Some(*verdict)),
         Outcome::TooFewRounds { ratio } => (*ratio, None, None),

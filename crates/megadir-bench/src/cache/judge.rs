@@ -11,14 +11,14 @@ const NAME_BYTES: u64 = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileRead {
-    pub(super) asked: u64,
+    pub(super) wanted_bytes: u64,
     pub(super) given: u64,
 }
 
 /// Fails unless the contents were cold; `again` is the bytes that a second pass reads from the volume.
 pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
-    not_disturbed(again, files.iter().map(|file| file.asked).sum())?;
-    let cached = files.iter().filter(|file| file.given < file.asked).count();
+    not_disturbed(again, files.iter().map(|file| file.wanted_bytes).sum())?;
+    let cached = files.iter().filter(|file| file.given < file.wanted_bytes).count();
     if cached as f64 > LEFT_MAX * files.len() as f64 {
         return Err(format!(
             "{cached} of {} files read after the drop did not come from the volume: another process has them open",
@@ -28,12 +28,12 @@ pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails unless the names were cold; `given` and `again` are bytes read by looking up `asked` names after a drop, and once more.
-pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> {
-    let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
+/// Fails unless the names were cold; `given` and `again` are bytes read by looking up `wanted_bytes` names after a drop, and once more.
+pub(super) fn names(names: usize, given: u64, again: u64) -> Result<(), String> {
+    let least = PAGE_BYTES.max(NAME_BYTES * names as u64);
     if given < least {
         return Err(format!(
-            "{asked} names were found with {given} bytes read from the volume; cold names need at least {least}"
+            "{names} names were found with {given} bytes read from the volume; cold names need at least {least}"
         ));
     }
     not_disturbed(again, given)
@@ -53,8 +53,8 @@ fn not_disturbed(again: u64, of: u64) -> Result<(), String> {
 mod tests {
     use super::{FileRead, contents, names};
 
-    fn read(asked: u64, given: u64) -> FileRead {
-        FileRead { asked, given }
+    fn read(wanted_bytes: u64, given: u64) -> FileRead {
+        FileRead { wanted_bytes, given }
     }
 
     #[test]
@@ -67,9 +67,9 @@ mod tests {
         let half: Vec<_> = (0..100).map(|file| read(5000, if file % 2 == 0 { 10_240 } else { 0 })).collect();
         let cached = contents(&half, 0).unwrap_err();
         assert!(cached.starts_with("50 of 100 files"), "{cached}");
-        let one: Vec<_> = (0..100).map(|file| read(5000, if file == 7 { 0 } else { 5120 })).collect();
-        assert_eq!(contents(&one, 0), Ok(()));
-        assert!(contents(&one[..99], 0).is_err());
+        let reads: Vec<_> = (0..100).map(|file| read(5000, if file == 7 { 0 } else { 5120 })).collect();
+        assert_eq!(contents(&reads, 0), Ok(()));
+        assert!(contents(&reads[..99], 0).is_err());
     }
 
     #[test]

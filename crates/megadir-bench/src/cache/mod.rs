@@ -75,7 +75,7 @@ pub(crate) struct Caches {
     sets: Vec<Set>,
     /// Warm arms that have run since the data they need were last dropped.
     warm_arms: HashSet<ArmId>,
-    told: HashSet<ArmId>,
+    noted: HashSet<ArmId>,
     system: System,
     random: SplitMix64,
 }
@@ -116,7 +116,7 @@ impl Caches {
             evicts: plan.arms.iter().any(|planned| planned.cache.is_cold()),
             sets: plan.data.iter().zip(file_systems).map(set).collect(),
             warm_arms: HashSet::new(),
-            told: HashSet::new(),
+            noted: HashSet::new(),
             system: System::default(),
             random: SplitMix64::new(plan.seed ^ 0x0063_6163_6865),
         }
@@ -129,7 +129,7 @@ impl Caches {
         directories: &mut dyn Directories,
         control: RunControl<'_>,
     ) -> Result<Vec<(ArmId, String)>, WorkError> {
-        let mut gone = Vec::new();
+        let mut unavailable = Vec::new();
         let there = |data: &megadir_record::Data| {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
@@ -153,11 +153,11 @@ impl Caches {
                 match tried() {
                     Ok(()) => {}
                     Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
-                    Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
+                    Err(error) => unavailable.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
             }
         }
-        Ok(gone)
+        Ok(unavailable)
     }
 
     pub(crate) fn prepare(
@@ -189,7 +189,7 @@ impl Caches {
     pub(crate) fn after(&mut self, planned: &Arm, sample: &Sample) -> Option<Note> {
         let elsewhere = is_served_elsewhere(&self.sets[planned.data.0 as usize].file_system);
         let nothing = planned.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
-        (nothing && self.told.insert(planned.id)).then(|| {
+        (nothing && self.noted.insert(planned.id)).then(|| {
             NoteKind::ColdWithoutReads.note(format!(
                 "{}: nothing was read from the device in round {} although the cache was cold",
                 planned.name, sample.round

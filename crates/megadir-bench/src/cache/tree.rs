@@ -15,14 +15,14 @@ const DEPTH_MAX: usize = 64;
 const SAMPLE_MAX: usize = 64;
 const STAGE: &str = "pass over the data set";
 
-pub(super) struct Found<'a> {
+pub(super) struct TreeEntry<'a> {
     pub(super) parent: Borrowed<'a>,
     pub(super) name: &'a [u8],
     pub(super) below: &'a [u8],
     pub(super) kind: FileType,
 }
 
-impl Found<'_> {
+impl TreeEntry<'_> {
     pub(super) fn path(&self) -> String {
         String::from_utf8_lossy(&[self.below, self.name].concat()).into_owned()
     }
@@ -34,7 +34,7 @@ pub(super) fn each(
     top: Borrowed<'_>,
     deep: bool,
     control: RunControl<'_>,
-    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
+    visit: &mut dyn FnMut(&TreeEntry<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     let depth = if deep { DEPTH_MAX } else { 0 };
     each_below(top, &mut Vec::new(), depth, control, visit)
@@ -45,13 +45,13 @@ fn each_below(
     below: &mut Vec<u8>,
     depth: usize,
     control: RunControl<'_>,
-    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
+    visit: &mut dyn FnMut(&TreeEntry<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     os::each_entry_of_run(directory, (STAGE, control), &mut |name, kind| {
         if kind == FileType::Unknown {
             return Ok(());
         }
-        visit(&Found { parent: directory, name, below, kind })?;
+        visit(&TreeEntry { parent: directory, name, below, kind })?;
         if kind != FileType::Directory || depth == 0 {
             return Ok(());
         }
@@ -97,14 +97,14 @@ impl<'a> Pass<'a> {
         Self { seen: 0, sample: Vec::new(), random }
     }
 
-    pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), WorkError> {
+    pub(super) fn see(&mut self, found: &TreeEntry<'_>) -> Result<(), WorkError> {
         if os::if_there(os::status(found.parent, found.name)).map_err(WorkError::at(STAGE))?.is_some() {
             self.draw(found);
         }
         Ok(())
     }
 
-    pub(super) fn draw(&mut self, found: &Found<'_>) {
+    pub(super) fn draw(&mut self, found: &TreeEntry<'_>) {
         self.seen += 1;
         let place = match self.sample.len() {
             length if length < SAMPLE_MAX => length,

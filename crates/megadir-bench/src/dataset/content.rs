@@ -9,12 +9,12 @@ use crate::dataset::stream;
 
 #[derive(Clone, Debug)]
 pub struct Content {
-    source: Source,
+    source: ContentSource,
     piece: Piece,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ContentSource {
     Random(SplitMix64),
     Digests(Digests),
     Json(Json),
@@ -26,12 +26,12 @@ impl Content {
             ContentKind::Pseudorandom => {
                 let mut random = SplitMix64::new(seed ^ !index.wrapping_mul(GOLDEN));
                 random.next_u64();
-                Source::Random(random)
+                ContentSource::Random(random)
             }
-            ContentKind::HexDigest => Source::Digests(Digests { seed, index, next: 0 }),
+            ContentKind::HexDigest => ContentSource::Digests(Digests { seed, index, next: 0 }),
             ContentKind::Json => {
                 let random = stream(seed, PURPOSE, index);
-                Source::Json(Json { random, index, part: Part::Start, rest: size_bytes })
+                ContentSource::Json(Json { random, index, part: Part::Start, rest: size_bytes })
             }
         };
         Self { source, piece: Piece { bytes: [0; PIECE_BYTES_MAX], length: 0, given: 0 } }
@@ -40,13 +40,13 @@ impl Content {
     /// Every call but the last must fill a multiple of 8 bytes; bytes beyond the given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         match &mut self.source {
-            Source::Random(random) => {
+            ContentSource::Random(random) => {
                 for chunk in buffer.chunks_mut(8) {
                     chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);
                 }
             }
-            Source::Digests(digests) => self.piece.fill(buffer, |piece| digests.next_piece(piece)),
-            Source::Json(json) => self.piece.fill(buffer, |piece| json.next_piece(piece)),
+            ContentSource::Digests(digests) => self.piece.fill(buffer, |piece| digests.next_piece(piece)),
+            ContentSource::Json(json) => self.piece.fill(buffer, |piece| json.next_piece(piece)),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use megadir_record::SizeLaw;
 
-use super::fill::{Entered, Failed, Found, Sweep, Task, Tree, existing};
-use super::{Content, Files, FillError, FillProgress, Filled, Place, Rehearsed};
+use super::fill::{Entered, Failed, FileOutcome, Sweep, Task, Tree, existing};
+use super::{Content, FilePlace, Files, FillError, FillProgress, Filled, Rehearsed};
 use crate::os::{self, At, Borrowed};
 
 /// Missing directories counted; each takes about ten bytes of memory.
@@ -66,20 +66,20 @@ struct Rehearsal<'a> {
 impl Rehearsal<'_> {
     fn look(
         &mut self,
-        placed: &Place<'_>,
+        placed: &FilePlace<'_>,
         content: Content,
         task: &mut Task<'_>,
-    ) -> Result<(Found, u64), Failed> {
+    ) -> Result<(FileOutcome, u64), Failed> {
         let there = match &mut self.tree {
             None => 0,
             Some(tree) => match tree.enter(placed.directory(), false)? {
                 Entered::Directory(leaf) => return look_at(leaf, placed.file(), content, task),
-                Entered::Taken(end) => return Ok((Found::InTheWay(end), 0)),
+                Entered::Taken(end) => return Ok((FileOutcome::InTheWay(end), 0)),
                 Entered::Missing(end) => end,
             },
         };
         self.miss(placed.directory(), there);
-        Ok((Found::Nothing, task.size_bytes))
+        Ok((FileOutcome::Nothing, task.size_bytes))
     }
 
     fn miss(&mut self, path: &[u8], there: usize) {
@@ -100,9 +100,9 @@ fn look_at(
     name: &[u8],
     content: Content,
     task: &mut Task<'_>,
-) -> Result<(Found, u64), Failed> {
+) -> Result<(FileOutcome, u64), Failed> {
     if os::if_there(os::status(leaf, name))?.is_none() {
-        return Ok((Found::Nothing, task.size_bytes));
+        return Ok((FileOutcome::Nothing, task.size_bytes));
     }
     let (found, file) = existing(leaf, name, content, task)?;
     Ok((found, file.map_or(0, |(_, there)| task.size_bytes - there)))

@@ -6,7 +6,7 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::names::device_among;
 use super::places::{Directories, Places};
-use super::{Content, FilesError, NAME_BYTES_MAX, Names, Place, PlaceBuffer, Sizes};
+use super::{Content, FilePlace, FilesError, NAME_BYTES_MAX, Names, PlaceBuffer, Sizes};
 
 /// The files of a data set.
 ///
@@ -102,7 +102,7 @@ impl Files {
     }
 
     /// Writes a file's path, relative to the top. After [`Files::new`] only names that differ in more than length can fail.
-    pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
+    pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<FilePlace<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
 
@@ -111,7 +111,7 @@ impl Files {
         &self,
         index: u64,
         buffer: &'a mut PlaceBuffer,
-    ) -> Result<Place<'a>, FilesError> {
+    ) -> Result<FilePlace<'a>, FilesError> {
         self.place(index, buffer).map_err(|reason| {
             let mut name = [0; NAME_BYTES_MAX];
             let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use megadir::FileType;
 use megadir::limits::{Explanation, Step, explain_at};
 
-use crate::dataset::{Content, Files, FillError, FillProgress, Filled, Place, PlaceBuffer};
+use crate::dataset::{Content, FilePlace, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
 const STEP: u64 = 256;
@@ -61,13 +61,13 @@ impl<'a> Sweep<'a> {
         Self { files, buffer: PlaceBuffer::new(), piece, next: 0, filled: Filled::default() }
     }
 
-    /// Calls `one` for every file up to, not including, `end`, and counts what it returns.
+    /// Calls `fill_file` for every file up to, not including, `end`, and counts what it returns.
     pub(super) fn to(
         &mut self,
         end: u64,
         progress: &mut dyn FnMut(FillProgress),
         stop: &AtomicBool,
-        mut one: impl FnMut(&Place<'_>, Content, &mut Task<'_>) -> Result<Found, Failed>,
+        mut fill_file: impl FnMut(&FilePlace<'_>, Content, &mut Task<'_>) -> Result<FileOutcome, Failed>,
     ) -> Result<(), FillError> {
         let Self { files, buffer, piece, next, filled } = self;
         let of = files.entries();
@@ -83,7 +83,7 @@ impl<'a> Sweep<'a> {
             }
             let placed = files.placed(index, buffer)?;
             let mut task = Task { size_bytes: files.size_bytes(index), piece, stopped: &mut stopped };
-            match one(&placed, files.content(index), &mut task) {
+            match fill_file(&placed, files.content(index), &mut task) {
                 Ok(found) => count(filled, &found, placed.path()),
                 Err(failed) => {
                     failed.unless_stopped(placed.path(), index, of)?;
@@ -116,8 +116,8 @@ impl<'a> Filling<'a> {
         let Self { sweep, tree } = self;
         sweep.to(end, progress, stop, |placed, content, task| {
             match tree.enter(placed.directory(), true) {
-                Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, task),
-                Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
+                Ok(Entered::Directory(leaf)) => create_file(leaf, placed.file(), content, task),
+                Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(FileOutcome::InTheWay(end)),
                 Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error)),
             }
         })?;
@@ -147,7 +147,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-pub(super) enum Found {
+pub(super) enum FileOutcome {
     Nothing,
     Whole,
     CutShort,
@@ -155,13 +155,13 @@ pub(super) enum Found {
     InTheWay(usize),
 }
 
-fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
+fn count(filled: &mut Filled, found: &FileOutcome, path: &[u8]) {
     match *found {
-        Found::Nothing => filled.made += 1,
-        Found::Whole => filled.already += 1,
-        Found::CutShort => filled.completed += 1,
-        Found::Other => filled.take(path),
-        Found::InTheWay(end) => filled.take(&path[..end]),
+        FileOutcome::Nothing => filled.made += 1,
+        FileOutcome::Whole => filled.already += 1,
+        FileOutcome::CutShort => filled.completed += 1,
+        FileOutcome::Other => filled.take(path),
+        FileOutcome::InTheWay(end) => filled.take(&path[..end]),
     }
 }
 
@@ -205,7 +205,12 @@ impl Task<'_> {
     }
 }
 
-fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
+fn create_file(
+    dir: Borrowed<'_>,
+    name: &[u8],
+    content: Content,
+    task: &mut Task<'_>,
+) -> Result<FileOutcome, Failed> {
     match os::create(dir, name) {
         Ok(file) if task.size_bytes == 0 => drop(file),
         Ok(mut file) => {
@@ -228,7 +233,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
         }
         Err(error) => return Err(refused(dir, Step::Create, error)),
     }
-    Ok(Found::Nothing)
+    Ok(FileOutcome::Nothing)
 }
 
 /// Writes the content; on an error, determines the limit that was reached before anything is released.
@@ -255,15 +260,15 @@ pub(super) fn existing(
     name: &[u8],
     content: Content,
     task: &mut Task<'_>,
-) -> Result<(Found, Option<(File, u64)>), Failed> {
-    const OTHER: (Found, Option<(File, u64)>) = (Found::Other, None);
+) -> Result<(FileOutcome, Option<(File, u64)>), Failed> {
+    const OTHER: (FileOutcome, Option<(File, u64)>) = (FileOutcome::Other, None);
     let status = os::status(dir, name)?;
     let there = status.size_bytes;
     if status.kind != FileType::File || there > task.size_bytes {
         return Ok(OTHER);
     }
     if task.size_bytes == 0 {
-        return Ok((Found::Whole, None));
+        return Ok((FileOutcome::Whole, None));
     }
     let whole = there == task.size_bytes;
     if !whole && !may_complete(&status) {
@@ -282,7 +287,7 @@ pub(super) fn existing(
     {
         return Ok(OTHER);
     }
-    Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
+    Ok(if whole { (FileOutcome::Whole, None) } else { (FileOutcome::CutShort, Some((file, there))) })
 }
 
 /// Ours at most if it has one hard link, is not guarded and is the current user's. Completed only if its bytes

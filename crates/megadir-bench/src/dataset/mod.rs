@@ -30,7 +30,7 @@ pub(crate) use fill::Filling;
 pub use fill::fill;
 pub use names::{NAME_BYTES_MAX, Names};
 pub use needs::Needs;
-pub use places::{Directories, LEVELS_MAX, Place, PlaceBuffer};
+pub use places::{Directories, FilePlace, LEVELS_MAX, PlaceBuffer};
 pub use profile::{Look, LookError, look_at};
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
 pub use syntax::{

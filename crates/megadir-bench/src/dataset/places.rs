@@ -45,13 +45,13 @@ impl Places {
         names: Names,
         index: u64,
         buffer: &'a mut PlaceBuffer,
-    ) -> Result<Place<'a>, Refused> {
+    ) -> Result<FilePlace<'a>, Refused> {
         let PlaceBuffer { name, layout, path } = buffer;
         Ok(match self {
-            Self::Flat => Place { path: names.write(index, name), file_at: 0 },
+            Self::Flat => FilePlace { path: names.write(index, name), file_at: 0 },
             Self::Layout(placer) => {
                 let placed = placer.place(names.write(index, name), layout)?;
-                Place { path: placed.path(), file_at: placed.path().len() - placed.file().len() }
+                FilePlace { path: placed.path(), file_at: placed.path().len() - placed.file().len() }
             }
             Self::PerDirectory(files) => {
                 let mut path = PathWriter::new(path);
@@ -206,12 +206,12 @@ impl Default for PlaceBuffer {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct FilePlace<'a> {
     path: &'a [u8],
     file_at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FilePlace<'a> {
     pub fn path(&self) -> &'a [u8] {
         self.path
     }
@@ -259,11 +259,11 @@ impl<'a> PathWriter<'a> {
         &self.bytes[..self.length]
     }
 
-    pub(super) fn file(mut self, name: &[u8]) -> Place<'a> {
+    pub(super) fn file(mut self, name: &[u8]) -> FilePlace<'a> {
         self.separate();
         let file_at = self.length;
         self.push(name);
-        Place { path: self.path(), file_at }
+        FilePlace { path: self.path(), file_at }
     }
 }
 

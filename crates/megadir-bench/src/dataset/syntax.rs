@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn invalid_size_syntax_is_refused_with_an_example() {
-        for (text, says) in [
+        for (text, message) in [
             ("", "is not a size"),
             ("-1", "is not a size"),
             ("uniform:5", "uniform:1KiB-100KiB"),
@@ -204,7 +204,7 @@ mod tests {
             ("lognormla:5", "did you mean 'lognormal'"),
         ] {
             let error = parse_sizes(text).unwrap_err();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
         assert!(parse_content("jsn").unwrap_err().contains("did you mean 'json'"));
         for text in ["per-directory:0", "per-directory:x", "prefx:2/2", "prefix:"] {

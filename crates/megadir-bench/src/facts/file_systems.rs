@@ -19,10 +19,10 @@ use crate::request::{CacheFact, FileSystemFact, FoundFileSystem};
 /// thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file systems fail.
 pub fn file_system_facts(
     directory: &Path,
-    asked: &[(Spec, Option<&Path>)],
+    specs_and_devices: &[(Spec, Option<&Path>)],
     control: RunControl<'_>,
 ) -> Result<LabFacts, LabError> {
-    let specs: Vec<Spec> = asked.iter().map(|(spec, _)| spec.clone()).collect();
+    let specs: Vec<Spec> = specs_and_devices.iter().map(|(spec, _)| spec.clone()).collect();
     let lab = Lab::open(directory, control)?;
     let probed = lab::probe(&lab, &specs, control, look);
     let closed = lab.close(control);
@@ -37,7 +37,7 @@ pub fn file_system_facts(
         format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
     });
     let mut file_systems = Vec::new();
-    for (looked, (spec, device)) in probed.into_iter().zip(asked) {
+    for (looked, (spec, device)) in probed.into_iter().zip(specs_and_devices) {
         let (place, bytes_max) = match device {
             Some(path) => (Place::Device { path: path.display().to_string() }, device_bytes(path)?),
             None if spec.entry.in_memory() => (Place::Memory { bytes: 0 }, memory_bytes / 2),

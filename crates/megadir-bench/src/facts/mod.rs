@@ -34,8 +34,8 @@ pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
 pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
     let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
     facts(directory, |backend| {
-        let asked = !(splits && backend.uses_threads());
-        asked.then(|| backend.probe(directory).err().map(|error| error.reason())).flatten()
+        let is_probed = !(splits && backend.uses_threads());
+        is_probed.then(|| backend.probe(directory).err().map(|error| error.reason())).flatten()
     })
 }
 
@@ -77,7 +77,7 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
         tool: None,
         mount_options: mounted.mount_options.unwrap_or_default(),
         place: Place::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
-        made_anew: false,
+        reformatted: false,
     };
     Ok(FoundFileSystem {
         file_system,
@@ -91,7 +91,7 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
 #[cfg(not(target_os = "linux"))]
 pub fn file_system_facts(
     _directory: &Path,
-    asked: &[(crate::lab::Spec, Option<&Path>)],
+    specs: &[(crate::lab::Spec, Option<&Path>)],
     _control: crate::control::RunControl<'_>,
 ) -> Result<LabFacts, crate::lab::LabError> {
     let fact = |(spec, _): &(crate::lab::Spec, Option<&Path>)| FileSystemFact {
@@ -99,5 +99,5 @@ pub fn file_system_facts(
         spec: Some(spec.clone()),
         found: Err(crate::lab::LINUX_ONLY.to_owned()),
     };
-    Ok(LabFacts { file_systems: asked.iter().map(fact).collect(), room_bytes: 0 })
+    Ok(LabFacts { file_systems: specs.iter().map(fact).collect(), room_bytes: 0 })
 }

@@ -103,9 +103,9 @@ fn standing(machine: &Machine) -> Vec<Note> {
     }
     let stalls =
         [("the processor", pressure.cpu_some_10s_percent), ("input or output", pressure.io_some_10s_percent)];
-    for (what, percent) in stalls {
+    for (resource, percent) in stalls {
         if let Some(percent) = percent.filter(|percent| *percent > 2.0) {
-            let text = format!("some task waited for {what} in {percent:.1} % of the last 10 s");
+            let text = format!("some task waited for {resource} in {percent:.1} % of the last 10 s");
             note(NoteKind::Pressure, text);
         }
     }

@@ -111,7 +111,7 @@ pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
         mount_options: volume
             .as_ref()
             .map(|volume| settings(directory, volume, is_remote))
-            .filter(|told| !told.is_empty()),
+            .filter(|options| !options.is_empty()),
         device: device(directory, volume.as_ref()),
         block_bytes: space.map(|space| space.block_bytes),
         blocks,
@@ -148,8 +148,8 @@ fn device(directory: Borrowed<'_>, volume: Option<&volume::Volume>) -> Option<St
 }
 
 fn disk(directory: Borrowed<'_>) -> Option<String> {
-    let told = Disk::open(&volume::device(directory).ok()?).ok()?.describe();
-    words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
+    let disk = Disk::open(&volume::device(directory).ok()?).ok()?.describe();
+    words::disk(disk.product.as_deref(), disk.bus, disk.seek_penalty, disk.trim)
 }
 
 fn watchers() -> Vec<String> {
@@ -231,23 +231,23 @@ mod tests {
         assert!(machine.processors >= 1 && machine.memory_bytes.unwrap() > 1 << 20);
         assert!(machine.clock_source.unwrap().starts_with("QueryPerformanceCounter, "));
         assert!(machine.watchers.len() == 4 && machine.watchers[1].starts_with("file system filters"));
-        let told = machine.file_system;
-        assert!(["NTFS", "ReFS"].contains(&told.kind.as_str()), "{told:?}");
+        let file_system = machine.file_system;
+        assert!(["NTFS", "ReFS"].contains(&file_system.kind.as_str()), "{file_system:?}");
         assert!(
-            told.block_bytes.is_some_and(|bytes| bytes >= 512)
-                && told.blocks.is_some_and(|(all, free)| free <= all)
+            file_system.block_bytes.is_some_and(|bytes| bytes >= 512)
+                && file_system.blocks.is_some_and(|(all, free)| free <= all)
         );
         // Unavailable values count as untested: Windows before 11 has no Dev Drives.
-        if told.mount_options.as_ref().is_none_or(|options| options.contains("unknown")) {
+        if file_system.mount_options.as_ref().is_none_or(|options| options.contains("unknown")) {
             let note = if is_wine() { unavailable } else { not_run };
-            note("what a volume is set to", &format!("{:?}", told.mount_options));
+            note("what a volume is set to", &format!("{:?}", file_system.mount_options));
         }
         if machine.power_plan.is_none() {
             assert!(is_wine(), "the registry has no power plan");
             unavailable("the power plan", "Wine's registry has none");
         }
-        assert!(told.device.is_some_and(|device| device.contains("serial number ")));
-        assert!(told.features.is_some_and(|features| !features.is_empty()));
+        assert!(file_system.device.is_some_and(|device| device.contains("serial number ")));
+        assert!(file_system.features.is_some_and(|features| !features.is_empty()));
         assert!(machine.pressure.others_busy_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)));
     }
 

@@ -30,13 +30,13 @@ impl<'a> Arms<'a> {
 
     pub(crate) fn baseline_at(&mut self, axes: Axes, data: DataId, work: Work) -> ArmId {
         let id = self.push(axes.clone(), Role::Baseline, data, work.clone());
-        self.push(Axes { itself: true, ..axes }, Role::AgainstItself, data, work);
+        self.push(Axes { is_control: true, ..axes }, Role::Control, data, work);
         id
     }
 
     pub(crate) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> ArmId {
         let same = |planned: &&mut Arm| {
-            planned.role != Role::AgainstItself && planned.data == data && planned.work == *work
+            planned.role != Role::Control && planned.data == data && planned.work == *work
         };
         let id = match self.planned.iter_mut().find(same) {
             Some(planned) => planned.id,
@@ -199,15 +199,15 @@ pub(crate) fn add_pairs(
     }
 }
 
-/// Pairs of arms whose places `other` gives, with the words of a pair: what, than what, at.
+/// Pairs of arms whose places `other` gives, with the words of a pair: subject, reference, conditions.
 pub(crate) fn paired<P: Copy + PartialEq>(
     all: &[(P, ArmId)],
     other: impl Fn(P) -> Option<(P, [String; 3])>,
 ) -> Vec<Pair> {
     let pair = |(place, arm): &(P, ArmId)| {
-        let (than, [what, than_what, at]) = other(*place)?;
+        let (than, [subject, reference, at]) = other(*place)?;
         let (_, to) = all.iter().find(|(place, _)| *place == than)?;
-        Some(Pair::new(what, than_what, at, (*arm, *to)))
+        Some(Pair::new(subject, reference, at, (*arm, *to)))
     };
     all.iter().filter_map(pair).collect()
 }

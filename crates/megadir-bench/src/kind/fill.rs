@@ -15,7 +15,7 @@ use crate::control::{Result, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{MAKE_NS, REMOVE_NS};
-use crate::kind::files::{ONE, WORKERS_MAX, by, by_name};
+use crate::kind::files::{SINGLE_WORKER, WORKERS_MAX, by, by_name};
 use crate::kind::{Traits, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
@@ -29,12 +29,12 @@ pub struct FillSpec {
     pub title: String,
     pub buckets: u32,
     pub sync: SyncPolicy,
-    #[serde(skip, default = "one")]
+    #[serde(skip, default = "single_worker")]
     pub workers: Workers,
 }
 
-fn one() -> Workers {
-    ONE
+fn single_worker() -> Workers {
+    SINGLE_WORKER
 }
 
 /// Files created and removed again at every population: 1 % of 20 000.
@@ -71,7 +71,7 @@ pub(crate) fn fills(
         let role = if bucket == 0 { Role::Baseline } else { Role::Arm };
         curve.push(arms.files(axes.clone(), role, (filled, bucket as u32), fill(from, to)));
         if bucket == 0 {
-            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, (again, 0), fill(from, to));
+            arms.files(Axes { is_control: true, ..axes }, Role::Control, (again, 0), fill(from, to));
         }
     }
     for arm in &curve {
@@ -96,8 +96,8 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
         rows.push((entries, created, removed));
     }
     let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
-    let pair = |what: &str, entries, arm, to| {
-        let among = |entries| format!("{what} among {}", grouped(entries));
+    let pair = |subject: &str, entries, arm, to| {
+        let among = |entries| format!("{subject} among {}", grouped(entries));
         Pair::new(among(entries), among(few), "files that come and go", (arm, to))
     };
     let pairs = larger.iter().flat_map(|&(entries, create, remove)| {

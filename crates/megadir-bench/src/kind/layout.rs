@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::dataset::{Files, parse_spread};
 use crate::kind::arms::Arms;
-use crate::kind::files::{ONE, WORKERS_MAX, by, by_name};
+use crate::kind::files::{SINGLE_WORKER, WORKERS_MAX, by, by_name};
 use crate::note::NoteKind;
 use crate::request::{PlanError, check_numbers};
 
@@ -25,7 +25,7 @@ pub struct LayoutSpec {
     #[serde(default = "both")]
     pub directories: Vec<MakeDirectories>,
     /// Threads that write one tree; a single thread reads and lists.
-    #[serde(default = "one")]
+    #[serde(default = "one_writer")]
     pub writers: u32,
     #[serde(skip)]
     pub worker_kind: WorkerKind,
@@ -36,7 +36,7 @@ fn both() -> Vec<MakeDirectories> {
     vec![MakeDirectories::OnDemand, MakeDirectories::Before]
 }
 
-fn one() -> u32 {
+fn one_writer() -> u32 {
     1
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn layouts(
         let role = if first { Role::Baseline } else { Role::Arm };
         all.push((variant, arm(spec, entries, variant, role, arms)));
         if first {
-            arm(spec, entries, variant, Role::AgainstItself, arms);
+            arm(spec, entries, variant, Role::Control, arms);
         }
     }
     let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -160,12 +160,12 @@ fn arm(spec: &LayoutSpec, entries: u64, variant: &Variant, role: Role, arms: &mu
     let data = arms.add_data(each, made.clone());
     let work = |operation, order| {
         let work = by_name(operation, order, (0, all));
-        FileWork { sync: spec.sync, workers: Workers { kind: spec.worker_kind, ..ONE }, ..work }
+        FileWork { sync: spec.sync, workers: Workers { kind: spec.worker_kind, ..SINGLE_WORKER }, ..work }
     };
-    let writers = Workers { count: spec.writers, kind: spec.worker_kind, ..ONE };
+    let writers = Workers { count: spec.writers, kind: spec.worker_kind, ..SINGLE_WORKER };
     let mut add = |step, operation, order, work: FileWork| {
         let axes =
-            Axes { operation: Some(operation), order, itself: role == Role::AgainstItself, ..axes.clone() };
+            Axes { operation: Some(operation), order, is_control: role == Role::Control, ..axes.clone() };
         arms.files(by(&work.workers, axes), role, (data, step), work)
     };
     let make_directories = (made.directories == MakeDirectories::Before).then(|| {

@@ -47,7 +47,7 @@ use on_ranks::OnRanks;
 use remove::{Removal, RemoveSpec};
 use small_files::SmallFilesSpec;
 use stat_all::{FileAttributes, StatAllSpec};
-use stat_some::{Ask, StatSomeSpec};
+use stat_some::{StatSome, StatSomeSpec};
 
 #[cfg(target_os = "linux")]
 pub use command::launch;
@@ -261,7 +261,7 @@ fn own_workload<'a>(
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
-        Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
+        Work::StatSome { files } => Box::new(StatSome::new(*files, names, seed)),
         #[cfg(target_os = "linux")]
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         #[cfg(not(target_os = "linux"))]
@@ -301,7 +301,7 @@ pub(crate) fn traits(work: &Work, entries: u64) -> Traits {
         Work::List { threads, stages, .. } => list::traits(*threads, stages, entries),
         Work::Lookup { keys, .. } => lookup::traits(*keys, entries),
         Work::Attributes { .. } => stat_all::traits(entries),
-        Work::Ask { files } => stat_some::traits(*files),
+        Work::StatSome { files } => stat_some::traits(*files),
         Work::Files(work) => files::traits(work),
         Work::FillUntilRefused { entries_about, .. } => fill::traits(*entries_about),
         Work::Remove(work) => remove::traits(work),
@@ -362,7 +362,7 @@ pub(crate) mod cost {
     pub(crate) const REMOVE_NS: u64 = 6_000;
     /// Opening a directory and starting a block.
     pub(crate) const BLOCK_NS: u64 = 1_000_000;
-    pub(crate) const ASK_NS: u64 = 1_200;
+    pub(crate) const STAT_NS: u64 = 1_200;
 }
 
 /// Properties of a piece of work that are needed before its workload exists. Each kind states its own.

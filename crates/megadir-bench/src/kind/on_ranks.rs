@@ -14,7 +14,7 @@ use megadir_sys::usage::process_usage;
 
 use crate::control::{Result, RunControl, WorkError};
 use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed};
-use crate::kind::files::transport::{Said, Whole};
+use crate::kind::files::transport::{Reply, Whole};
 use crate::kind::{
     BlockKey, BlockUsage, NameSource, RankWorkers, WorkBlock, WorkerCommand, WorkerSource, Workload,
     name_source, names_needed, own_workload,
@@ -68,8 +68,8 @@ impl Workload for OnRanks<'_> {
         let arm = Box::new(self.arm.clone());
         self.ranks.instruct(directory, &Instruction::Check { arm }, control)?;
         let replies = self.ranks.replies(&available(self.unavailable(directory)), control)?;
-        let lacking = (0..).zip(replies).find_map(|(rank, said)| match said {
-            Said::Unavailable { reason } => Some((rank, reason)),
+        let lacking = (0..).zip(replies).find_map(|(rank, reply)| match reply {
+            Reply::Unavailable { reason } => Some((rank, reason)),
             _ => None,
         });
         Ok(lacking.map(|(rank, reason)| match rank {
@@ -88,7 +88,7 @@ impl Workload for OnRanks<'_> {
         let arm = Box::new(self.arm.clone());
         self.ranks.instruct(directory, &Instruction::Setup { arm, key, operations }, control)?;
         let own = self.own.setup(block);
-        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), control).map(drop)
+        self.ranks.replies(&own.map_or_else(Reply::from, |()| Reply::Ready), control).map(drop)
     }
 
     fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
@@ -98,11 +98,11 @@ impl Workload for OnRanks<'_> {
         self.ranks.instruct(directory, &Instruction::Run { rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
         let own = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
-        let own = own.unwrap_or_else(Said::from);
+        let own = own.unwrap_or_else(Reply::from);
         let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
-        for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
-            if let Said::Whole(whole) = said
+        for (rank, reply) in (0..).zip(self.ranks.replies(&own, control)?) {
+            if let Reply::Whole(whole) = reply
                 && !(is_shared && whole.counted.entries == 0)
             {
                 let entries = is_shared.then_some(whole.counted.entries);
@@ -137,7 +137,7 @@ impl Workload for OnRanks<'_> {
     fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         self.ranks.instruct(block.directory, &Instruction::Teardown, block.control)?;
         let own = self.own.teardown(block);
-        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), block.control).map(drop)
+        self.ranks.replies(&own.map_or_else(Reply::from, |()| Reply::Ready), block.control).map(drop)
     }
 }
 
@@ -147,7 +147,7 @@ fn run(
     directory: Result<Dir>,
     (key, operations, rate_per_s): (BlockKey, u64, Option<u64>),
     control: RunControl<'_>,
-) -> Result<Said> {
+) -> Result<Reply> {
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     stopwatch.set_rate(rate_per_s);
     // Also if the directory cannot be opened: the others wait there.
@@ -158,11 +158,11 @@ fn run(
     let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
     let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
-    Ok(Said::Whole(Box::new(Whole { taken, counted, latency: stopwatch.latency() })))
+    Ok(Reply::Whole(Box::new(Whole { taken, counted, latency: stopwatch.latency() })))
 }
 
-fn available(lacking: Option<String>) -> Said {
-    lacking.map_or(Said::Ready, |reason| Said::Unavailable { reason })
+fn available(lacking: Option<String>) -> Reply {
+    lacking.map_or(Reply::Ready, |reason| Reply::Unavailable { reason })
 }
 
 /// Follows rank 0 until it ends the run; returns the exit code.
@@ -175,7 +175,7 @@ pub fn serve_rank(
     let mut next = ranks.next(control)?;
     loop {
         let (path, instruction) = next;
-        let said = match instruction {
+        let reply = match instruction {
             Instruction::Prepare { mut tasks } => {
                 let tasks = tasks.get_mut(ranks.rank() as usize).map(std::mem::take).unwrap_or_default();
                 ranks.prepare_own(&mut workers, tasks, &path, control)
@@ -193,13 +193,13 @@ pub fn serve_rank(
                 ranks.world.barrier()?;
                 failed(io::Error::other("the block was not set up")).into()
             }
-            Instruction::Teardown => Said::Ready,
+            Instruction::Teardown => Reply::Ready,
             Instruction::End { code } => {
                 ranks.world.finish()?;
                 return Ok(code);
             }
         };
-        ranks.reply(&said, control)?;
+        ranks.reply(&reply, control)?;
         next = ranks.next(control)?;
     }
 }
@@ -229,9 +229,9 @@ impl Blocks<'_> {
         Ok((own_workload(&arm.plan, planned, names, source)?, directory))
     }
 
-    fn check(&mut self, path: &str, arm: &PlannedArm) -> Said {
+    fn check(&mut self, path: &str, arm: &PlannedArm) -> Reply {
         self.work(path, arm)
-            .map_or_else(Said::from, |(work, directory)| available(work.unavailable(&directory)))
+            .map_or_else(Reply::from, |(work, directory)| available(work.unavailable(&directory)))
     }
 
     /// Returns the first instruction that is not of this block.
@@ -254,23 +254,23 @@ impl Blocks<'_> {
                 return ranks.next(control);
             }
         };
-        ranks.reply(&Said::Ready, control)?;
+        ranks.reply(&Reply::Ready, control)?;
         loop {
-            let said = match ranks.next(control)? {
+            let reply = match ranks.next(control)? {
                 (path, Instruction::Run { rate_per_s }) => {
                     let directory = ranks.open(&path);
                     let done = run(ranks, &mut *work, directory, (key, operations, rate_per_s), control);
-                    done.unwrap_or_else(Said::from)
+                    done.unwrap_or_else(Reply::from)
                 }
                 (path, Instruction::Teardown) => {
                     let done = ranks.open(&path).and_then(|directory| {
                         work.teardown(&WorkBlock { directory: &directory, key, operations, control })
                     });
-                    done.map_or_else(Said::from, |()| Said::Ready)
+                    done.map_or_else(Reply::from, |()| Reply::Ready)
                 }
                 other => return Ok(other),
             };
-            ranks.reply(&said, control)?;
+            ranks.reply(&reply, control)?;
         }
     }
 }

@@ -75,7 +75,7 @@ fn are_in_order(operations: &[FileOperation]) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct One<'a> {
+struct Variant<'a> {
     operation: FileOperation,
     workers: u32,
     sync: SyncPolicy,
@@ -83,7 +83,7 @@ struct One<'a> {
     access: AccessBy,
 }
 
-impl One<'_> {
+impl Variant<'_> {
     fn conditions(&self) -> String {
         let cold = self.cold.map(|name| format!(", {name}")).unwrap_or_default();
         format!("{}{}{cold}", self.operation.word(), sync_words(self.sync))
@@ -111,12 +111,12 @@ pub(crate) fn small_files(
     for &count in &spec.workers {
         for host in hosts(spec, states) {
             // Each cache state has an A/A comparison on its own files: caches below the guest hold files that were just read.
-            let cold = host.state.is_some_and(|had| had.state.is_cold());
+            let cold = host.state.is_some_and(|state_fact| state_fact.state.is_cold());
             let is_baseline = count == fewest && (host.place == 0 || cold);
             let role = if is_baseline { Role::Baseline } else { Role::Arm };
             all.extend(chains.add(count, &host, role, arms));
             if role == Role::Baseline {
-                chains.add(count, &host, Role::AgainstItself, arms);
+                chains.add(count, &host, Role::Control, arms);
             }
         }
     }
@@ -155,30 +155,36 @@ struct Chains<'a> {
 }
 
 impl Chains<'_> {
-    fn add<'h>(&self, count: u32, host: &Host<'h>, role: Role, arms: &mut Arms<'_>) -> Vec<(One<'h>, ArmId)> {
+    fn add<'h>(
+        &self,
+        count: u32,
+        host: &Host<'h>,
+        role: Role,
+        arms: &mut Arms<'_>,
+    ) -> Vec<(Variant<'h>, ArmId)> {
         let data = arms.add_data(self.entries, Made { when: When::ByArms, ..self.made.clone() });
         // The first policy's writing is measured in the first chain.
         let own_writing = host.place < self.spec.sync.len();
         let wanted = |operation: &FileOperation| match host.state {
             _ if WRITING.contains(operation) => own_writing || *operation == FileOperation::Create,
             None => false,
-            Some(had) => applies(had.state, *operation),
+            Some(state_fact) => applies(state_fact.state, *operation),
         };
         let mut added = Vec::new();
         for (step, operation) in (0..).zip(self.spec.operations.iter().copied().filter(wanted)) {
             let writes = WRITING.contains(&operation);
-            let cold = host.state.filter(|had| had.state.is_cold() && !writes);
+            let cold = host.state.filter(|state_fact| state_fact.state.is_cold() && !writes);
             let work = self.work(operation, count, host);
             let sync = work.sync;
-            let axes = Axes { itself: role == Role::AgainstItself, ..self.axes(&work, host, cold) };
+            let axes = Axes { is_control: role == Role::Control, ..self.axes(&work, host, cold) };
             let arm = arms.files(axes, role, (data, step), work);
-            if let Some(had) = cold {
-                arms.planned[arm.0 as usize].cache = had.state;
+            if let Some(state_fact) = cold {
+                arms.planned[arm.0 as usize].cache = state_fact.state;
             }
             // Another chain measures this writing; here it only provides files.
             if own_writing || !writes {
-                let cold = cold.map(|had| had.name.as_str());
-                added.push((One { operation, workers: count, sync, cold, access: host.access }, arm));
+                let cold = cold.map(|state_fact| state_fact.name.as_str());
+                added.push((Variant { operation, workers: count, sync, cold, access: host.access }, arm));
             }
         }
         added
@@ -203,13 +209,13 @@ impl Chains<'_> {
 
     fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheFact>) -> Axes {
         let for_state = cold.is_none() && host.place >= self.spec.sync.len();
-        let state = || host.state.map_or_else(String::new, |had| had.name.clone());
+        let state = || host.state.map_or_else(String::new, |state_fact| state_fact.name.clone());
         Axes {
             access: Some(host.access).filter(|access| *access != self.spec.access[0]),
             sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
             workers: Some(work.workers.count),
             worker_kind: named_kind(self.spec.worker_kind, work.workers.count, self.spec.ranks),
-            cache: cold.map(|had| had.name.clone()),
+            cache: cold.map(|state_fact| state_fact.name.clone()),
             for_cache: for_state.then(state),
             ..Axes::of(work.operation.into())
         }
@@ -224,28 +230,29 @@ fn applies(state: CacheState, operation: FileOperation) -> bool {
     }
 }
 
-fn groups(spec: &SmallFilesSpec, all: &[(One<'_>, ArmId)], arms: &mut Arms<'_>) {
+fn groups(spec: &SmallFilesSpec, all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
     let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
     let counted = |workers: u32| counted(workers, named_kind(spec.worker_kind, workers, spec.ranks));
-    let at = |one: One<'_>| format!("{}, {}", one.operation.word(), counted(one.workers));
-    let scaling = paired(all, |one| {
-        let words = [counted(one.workers), counted(fewest), one.conditions()];
-        (one.workers != fewest).then_some((One { workers: fewest, ..one }, words))
+    let at = |variant: Variant<'_>| format!("{}, {}", variant.operation.word(), counted(variant.workers));
+    let scaling = paired(all, |variant| {
+        let words = [counted(variant.workers), counted(fewest), variant.conditions()];
+        (variant.workers != fewest).then_some((Variant { workers: fewest, ..variant }, words))
     });
     let scaling = scaling.into_iter().map(|pair| Pair { wall_time: true, ..pair });
-    let durable = paired(all, |one| {
-        let words = [durable_name(one.sync), durable_name(policy), &at(one)].map(str::to_owned);
-        let differs = one.sync != policy && WRITING.contains(&one.operation);
-        differs.then_some((One { sync: policy, cold: None, ..one }, words))
+    let durable = paired(all, |variant| {
+        let words = [durable_name(variant.sync), durable_name(policy), &at(variant)].map(str::to_owned);
+        let differs = variant.sync != policy && WRITING.contains(&variant.operation);
+        differs.then_some((Variant { sync: policy, cold: None, ..variant }, words))
     });
-    let cold = paired(all, |one| {
-        let [what, than] = [one.cold?, CacheState::Warm.name()].map(|state| format!("a {state} cache"));
-        Some((One { cold: None, ..one }, [what, than, at(one)]))
+    let cold = paired(all, |variant| {
+        let [subject, than] =
+            [variant.cold?, CacheState::Warm.name()].map(|state| format!("a {state} cache"));
+        Some((Variant { cold: None, ..variant }, [subject, than, at(variant)]))
     });
-    let discrete = paired(all, |one| {
-        let at = format!("{}, {}", one.conditions(), counted(one.workers));
+    let discrete = paired(all, |variant| {
+        let at = format!("{}, {}", variant.conditions(), counted(variant.workers));
         let words = ["operations by known names", "directories listed and worked on", &at].map(str::to_owned);
-        (one.access != access).then_some((One { access, ..one }, words))
+        (variant.access != access).then_some((Variant { access, ..variant }, words))
     });
     arms.pairs("scaling", "How do more workers change the wall time per file?", scaling);
     arms.answers("scaling");

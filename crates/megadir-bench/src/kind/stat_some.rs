@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::control::Result;
 use crate::kind::arms::Arms;
-use crate::kind::cost::{ASK_NS, BLOCK_NS};
+use crate::kind::cost::{BLOCK_NS, STAT_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
 use crate::kind::stat_all::{available, work_of};
 use crate::kind::{Traits, WorkBlock, Workload, repeat};
@@ -46,21 +46,25 @@ impl StatSomeSpec {
 
 pub(crate) fn traits(files: u64) -> Traits {
     let names = (files.min(FILES_MAX) as usize).max(SAMPLE_MAX);
-    Traits { block_ns: BLOCK_NS + files * ASK_NS, cold_operations: Some(1), names: Some(names) }
+    Traits { block_ns: BLOCK_NS + files * STAT_NS, cold_operations: Some(1), names: Some(names) }
 }
 
 const GROUP: &str = "break-even";
 
-pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+pub(crate) fn break_even(
+    spec: &StatSomeSpec,
+    request: &Request<'_>,
+    arms: &mut Arms<'_>,
+) -> Result<(), PlanError> {
     let names: Vec<&str> = spec.list.iter().map(String::as_str).collect();
     let facts = available(&names, request, arms)?.into_iter();
     let lists: Vec<(&str, Work)> = facts.map(|fact| (fact.method.name, work_of(fact))).collect();
     let sets = arms.ascending();
     let mut series = Vec::new();
     for &(entries, data) in &sets {
-        let asks: Vec<ArmId> = counts(&spec.shares, entries)
+        let stat_some: Vec<ArmId> = counts(&spec.shares, entries)
             .into_iter()
-            .map(|files| arms.arm(GROUP, data, &Work::Ask { files }))
+            .map(|files| arms.arm(GROUP, data, &Work::StatSome { files }))
             .collect();
         let largest = Some(&(entries, data)) == sets.last();
         for (place, (name, work)) in lists.iter().enumerate() {
@@ -71,7 +75,7 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
             } else {
                 arms.arm(GROUP, data, work)
             };
-            series.push(BreakEvenArms { name: name_of(name, work), list, asks: asks.clone() });
+            series.push(BreakEvenArms { name: name_of(name, work), list, stat_some: stat_some.clone() });
         }
     }
     let rule = GroupRule::BreakEven { series };
@@ -98,7 +102,7 @@ fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
 const FILES_MAX: u64 = 1 << 21;
 const STEP: u64 = 1024;
 
-pub(crate) struct Ask<'a> {
+pub(crate) struct StatSome<'a> {
     files: u64,
     source: &'a NameSource,
     seed: u64,
@@ -106,13 +110,13 @@ pub(crate) struct Ask<'a> {
     ground: system::Ground,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> StatSome<'a> {
     pub(crate) fn new(files: u64, source: &'a NameSource, seed: u64) -> Self {
         Self { files, source, seed, names: Vec::new(), ground: system::Ground::default() }
     }
 }
 
-impl Workload for Ask<'_> {
+impl Workload for StatSome<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         let known = self.source.entries();
         if self.files > FILES_MAX {
@@ -148,7 +152,7 @@ impl Workload for Ask<'_> {
                 if index % STEP == STEP - 1 {
                     block.control.check()?;
                 }
-                let Some((is_found, rest)) = asker.ask(names)? else { break };
+                let Some((is_found, rest)) = asker.stat_next(names)? else { break };
                 found += u64::from(is_found);
                 names = rest;
             }
@@ -197,7 +201,7 @@ mod linux {
 
         /// `true` if all attributes of the first name were reported; `None` without a name.
         #[inline]
-        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
+        pub(crate) fn stat_next<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
             let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
             let found = match statx(&self.directory, name, FLAGS, MASK) {
                 Ok(status) => StatxFlags::from_bits_retain(status.stx_mask).contains(MASK),
@@ -255,7 +259,7 @@ mod windows {
         }
 
         #[inline]
-        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
+        pub(crate) fn stat_next<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
             let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };
             let (name, rest) = names.split_at(end + 1);
             self.path.extend_from_slice(name);
@@ -312,42 +316,44 @@ mod tests {
         let listed = NameSource::sample(&directory, 5, 1000, control).unwrap();
         for source in [NameSource::Made { names: NAMES, entries: 500 }, listed] {
             for (files, operations) in [(1, 1), (7, 9000), (500, 3)] {
-                let mut ask = Ask::new(files, &source, 9);
-                assert_eq!(ask.unavailable(&directory), None);
+                let mut work = StatSome::new(files, &source, 9);
+                assert_eq!(work.unavailable(&directory), None);
                 let block = WorkBlock { directory: &directory, key: key(1), operations, control };
-                ask.setup(&block).unwrap();
-                let counted = ask.run(&block, &mut stopwatch()).unwrap();
+                work.setup(&block).unwrap();
+                let counted = work.run(&block, &mut stopwatch()).unwrap();
                 assert_eq!((counted.entries, counted.hash), (files, 0), "{files} {operations}");
             }
-            assert!(Ask::new(501, &source, 9).unavailable(&directory).unwrap().starts_with("only 500 names"));
+            assert!(
+                StatSome::new(501, &source, 9).unavailable(&directory).unwrap().starts_with("only 500 names")
+            );
         }
         let source = NameSource::Made { names: NAMES, entries: 501 };
-        let mut ask = Ask::new(501, &source, 9);
+        let mut work = StatSome::new(501, &source, 9);
         let block = WorkBlock { directory: &directory, key: key(1), operations: 1, control };
-        ask.setup(&block).unwrap();
-        assert_eq!(ask.run(&block, &mut stopwatch()).unwrap().entries, 500);
+        work.setup(&block).unwrap();
+        assert_eq!(work.run(&block, &mut stopwatch()).unwrap().entries, 500);
     }
 
     #[test]
     fn every_operation_draws_names_of_its_own_each_once() {
         let source = NameSource::Made { names: NAMES, entries: 10_000 };
-        let mut ask = Ask::new(1000, &source, 9);
+        let mut work = StatSome::new(1000, &source, 9);
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = Dir::open(".").unwrap();
-        let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<system::Unit>> {
-            ask.setup(&WorkBlock { directory: &directory, key: key(round), operations, control }).unwrap();
-            ask.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
+        let names = |work: &mut StatSome<'_>, round, operations| -> Vec<Vec<system::Unit>> {
+            work.setup(&WorkBlock { directory: &directory, key: key(round), operations, control }).unwrap();
+            work.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
         };
-        let first = names(&mut ask, 1, 3);
+        let first = names(&mut work, 1, 3);
         assert_eq!(first.len(), 3000);
         for operation in first.chunks(1000) {
             assert_eq!(operation.iter().collect::<HashSet<_>>().len(), 1000);
         }
         assert_ne!(first[..1000], first[1000..2000]);
-        assert_eq!(names(&mut ask, 1, 3), first);
-        assert_ne!(names(&mut ask, 2, 3), first);
+        assert_eq!(names(&mut work, 1, 3), first);
+        assert_ne!(names(&mut work, 2, 3), first);
         // The buffer is bounded, however many operations a block repeats.
-        assert_eq!(names(&mut ask, 1, 1 << 16).len(), 4000);
+        assert_eq!(names(&mut work, 1, 1 << 16).len(), 4000);
     }
 }

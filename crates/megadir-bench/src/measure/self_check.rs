@@ -92,8 +92,8 @@ fn pairs<E>(
         }
     }
     let wall_ns: u64 = timed_ns.iter().sum();
-    let told_ns = stopwatch.told_ticks() as f64 * stopwatch.ns_per_tick();
-    Ok((operations, untimed_ns, timed_ns, told_ns / wall_ns.max(1) as f64))
+    let accounted_ns = stopwatch.accounted_ticks() as f64 * stopwatch.ns_per_tick();
+    Ok((operations, untimed_ns, timed_ns, accounted_ns / wall_ns.max(1) as f64))
 }
 
 #[inline]

@@ -199,7 +199,7 @@ impl Stopwatch {
         })
     }
 
-    pub fn told_ticks(&self) -> u128 {
+    pub fn accounted_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }
 

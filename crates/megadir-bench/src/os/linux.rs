@@ -163,7 +163,7 @@ fn status_from(stat: &Stat) -> Status {
 
 /// Stats `.` by the same call as its files: the shortest lookup that the file system answers.
 #[inline]
-pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
+pub(crate) fn query_directory(at: Borrowed<'_>) -> io::Result<()> {
     rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(())
 }
@@ -198,15 +198,15 @@ pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io:
 }
 
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
-    let told = rustix::fs::fstatvfs(at)?;
+    let status = rustix::fs::fstatvfs(at)?;
     Ok(Space {
-        block_bytes: told.f_frsize,
-        bytes: told.f_blocks * told.f_frsize,
-        free_bytes: told.f_bavail.saturating_mul(told.f_frsize),
-        all_free_bytes: told.f_bfree.saturating_mul(told.f_frsize),
-        inodes: told.f_files,
-        free_inodes: told.f_favail,
-        all_free_inodes: told.f_ffree,
+        block_bytes: status.f_frsize,
+        bytes: status.f_blocks * status.f_frsize,
+        free_bytes: status.f_bavail.saturating_mul(status.f_frsize),
+        all_free_bytes: status.f_bfree.saturating_mul(status.f_frsize),
+        inodes: status.f_files,
+        free_inodes: status.f_favail,
+        all_free_inodes: status.f_ffree,
     })
 }
 

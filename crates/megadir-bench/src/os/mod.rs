@@ -94,10 +94,10 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     use_of(open).map(|(status, _)| status)
 }
 
-pub(crate) fn if_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
-    match asked {
+pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        asked => asked.map(Some),
+        result => result.map(Some),
     }
 }
 

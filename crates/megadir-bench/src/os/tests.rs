@@ -77,8 +77,8 @@ fn names_lead_nowhere_else() {
 #[test]
 fn a_file_system_has_room() {
     let parent = tempfile::tempdir().unwrap();
-    let told = space(open_directory(parent.path()).unwrap().at()).unwrap();
-    assert!(told.block_bytes >= 512 && told.free_bytes <= told.bytes && told.bytes > 0, "{told:?}");
+    let space = space(open_directory(parent.path()).unwrap().at()).unwrap();
+    assert!(space.block_bytes >= 512 && space.free_bytes <= space.bytes && space.bytes > 0, "{space:?}");
 }
 
 #[cfg(windows)]
@@ -88,7 +88,7 @@ fn attributes_are_queried_without_opening() {
     let top = open_directory(parent.path()).unwrap();
     make_directory(top.at(), "below").unwrap();
     create(top.at(), "below/file").unwrap().write_all(b"12345").unwrap();
-    let size = |asked: io::Result<megadir_sys::windows::facts::Facts>| asked.map(|facts| facts.size_bytes);
+    let size = |result: io::Result<megadir_sys::windows::facts::Facts>| result.map(|facts| facts.size_bytes);
     match size(super::facts_of(top.at(), "below/file")) {
         Err(error) if megadir_testkit::require::is_wine() => {
             let test = megadir_testkit::require::test_name(module_path!(), line!());
@@ -97,7 +97,7 @@ fn attributes_are_queried_without_opening() {
                 &format!("Wine's NtQueryFullAttributesFile: {error}"),
             );
         }
-        told => assert_eq!(told.unwrap(), 5),
+        result => assert_eq!(result.unwrap(), 5),
     }
 }
 

@@ -181,34 +181,34 @@ pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<F
 }
 
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
-    let (told, space) = (facts::of_open(open.at())?, facts::space(open.at())?);
+    let (facts, space) = (facts::of_open(open.at())?, facts::space(open.at())?);
     let status = Status {
-        kind: kind((told.attributes, told.reparse_tag)),
-        size_bytes: told.size_bytes,
+        kind: kind((facts.attributes, facts.reparse_tag)),
+        size_bytes: facts.size_bytes,
         links: space.links,
-        identity: (u64::from(told.volume), told.index),
+        identity: (u64::from(facts.volume), facts.index),
         owner: None,
-        guarded: told.reparse_tag != 0 || told.attributes & READ_ONLY != 0,
+        guarded: facts.reparse_tag != 0 || facts.attributes & READ_ONLY != 0,
     };
     Ok((status, space.allocated_bytes))
 }
 
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
-    use_of(&open(at, path.as_ref(), Purpose::Ask)?)
+    use_of(&open(at, path.as_ref(), Purpose::Query)?)
 }
 
 /// `None` if the file is missing; a missing directory is an error.
 #[inline]
-pub(crate) fn if_file_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
-    match asked {
+pub(crate) fn if_file_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
         Err(error) if error.raw_os_error() == Some(ERROR_FILE_NOT_FOUND) => Ok(None),
-        asked => asked.map(Some),
+        result => result.map(Some),
     }
 }
 
 /// The cheapest call that a file system answers.
 #[inline]
-pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
+pub(crate) fn query_directory(at: Borrowed<'_>) -> io::Result<()> {
     facts::tag(at).map(drop)
 }
 
@@ -251,13 +251,13 @@ pub(crate) fn set_times(at: Borrowed<'_>, path: impl AsRef<[u8]>, time: Duration
 
 /// File records are allocated dynamically.
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
-    let told = volume::size(at)?;
-    let bytes = |clusters: i64| u64::try_from(clusters).unwrap_or(0).saturating_mul(told.cluster_bytes());
+    let size = volume::size(at)?;
+    let bytes = |clusters: i64| u64::try_from(clusters).unwrap_or(0).saturating_mul(size.cluster_bytes());
     Ok(Space {
-        block_bytes: told.cluster_bytes(),
-        bytes: bytes(told.clusters),
-        free_bytes: bytes(told.free_to_caller),
-        all_free_bytes: bytes(told.free),
+        block_bytes: size.cluster_bytes(),
+        bytes: bytes(size.clusters),
+        free_bytes: bytes(size.free_to_caller),
+        all_free_bytes: bytes(size.free),
         inodes: 0,
         free_inodes: 0,
         all_free_inodes: 0,

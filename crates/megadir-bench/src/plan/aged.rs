@@ -19,7 +19,7 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     let refuse =
         |value: &str, allowed: String| Err(PlanError::value("the age of directories", value, allowed));
     let planned_arms: Vec<Arm> =
-        arms.planned.iter().filter(|planned| planned.role != Role::AgainstItself).cloned().collect();
+        arms.planned.iter().filter(|planned| planned.role != Role::Control).cloned().collect();
     if let Some(planned) = planned_arms.iter().find(|planned| !looks(&planned.work)) {
         let allowed = format!(
             "study `{}` creates its files itself ({}); only listing, lookup, attributes and stat-or-list support it",
@@ -81,7 +81,7 @@ mod tests {
             let GroupRule::Pairs { pairs } = &group.rule else { panic!("not pairs") };
             let fresh = plan.arms.iter().filter(|planned| {
                 let made = plan.data[planned.data.0 as usize].source.made().expect("made");
-                made.aged_files == 0 && planned.role != Role::AgainstItself
+                made.aged_files == 0 && planned.role != Role::Control
             });
             assert_eq!(pairs.len(), fresh.count());
             for pair in pairs {

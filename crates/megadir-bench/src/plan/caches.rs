@@ -20,9 +20,10 @@ const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 /// The request's states, else the study's, else warm; from warm to cold. Errors: [`PlanError::Value`] for a
 /// state that the user has not allowed, or for a permission that no state needs.
 pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
-    let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
-    let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
-    let states: Vec<CacheState> = CacheState::ALL.into_iter().filter(|state| asked.contains(state)).collect();
+    let requested = [&request.caches[..], of_study, &[CacheState::Warm]];
+    let requested = requested.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
+    let states: Vec<CacheState> =
+        CacheState::ALL.into_iter().filter(|state| requested.contains(state)).collect();
     match (states.contains(&CacheState::VfsCold), request.drop_caches) {
         (true, false) => Err(PlanError::value(
             "the cache",
@@ -45,14 +46,14 @@ pub(super) fn of_chains(
     (cold, useless): (&[CacheState], &dyn Fn(CacheState) -> Option<&'static str>),
     arms: &mut Arms<'_>,
 ) -> Result<Vec<CacheFact>, PlanError> {
-    let by_itself = request.caches.is_empty() && size.cache.is_empty();
+    let by_default = request.caches.is_empty() && size.cache.is_empty();
     let fact = |state| request.cache_facts.iter().find(|fact| fact.state == state);
     let here = |state: &CacheState| fact(*state).is_some_and(|fact| fact.unavailable.is_none());
     let own: Vec<CacheState> =
         [CacheState::Warm].into_iter().chain(cold.iter().copied().filter(here)).collect();
-    let states = states(request, if by_itself { &own } else { &size.cache })?;
+    let states = states(request, if by_default { &own } else { &size.cache })?;
     let mut reasons = Vec::new();
-    let had = |state: CacheState| {
+    let available = |state: CacheState| {
         if state == CacheState::Warm {
             return Some(CacheFact { state, name: state.name().to_owned(), unavailable: None });
         }
@@ -67,12 +68,12 @@ pub(super) fn of_chains(
             }
         }
     };
-    let had: Vec<CacheFact> = states.into_iter().filter_map(had).collect();
-    if had.is_empty() {
+    let available: Vec<CacheFact> = states.into_iter().filter_map(available).collect();
+    if available.is_empty() {
         return Err(PlanError::Nothing { reason: reasons.join("; ") });
     }
     reasons.into_iter().for_each(|reason| arms.note(NoteKind::ArmLeftOut, reason));
-    Ok(had)
+    Ok(available)
 }
 
 pub(super) fn rounds_of_chains(
@@ -80,7 +81,7 @@ pub(super) fn rounds_of_chains(
     states: &[CacheFact],
     of_size: u32,
 ) -> Result<u32, PlanError> {
-    let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
+    let states: Vec<CacheState> = states.iter().map(|fact| fact.state).collect();
     match states.iter().any(|state| state.is_cold()) {
         true if request.rounds.is_none() => Ok(of_size.max(COLD_ROUNDS_MIN)),
         _ => rounds(request, &states, of_size),
@@ -252,7 +253,7 @@ fn group_name(group: &str, state: &str) -> String {
 fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
     let mut pairs = Vec::new();
     for (place, twin) in twins.iter().enumerate().skip(1) {
-        for planned in planned_arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
+        for planned in planned_arms.iter().filter(|planned| planned.role != Role::Control) {
             let of = |twin: &Twin| twin.ids[planned.id.0 as usize];
             let first = twins[..place].iter().find_map(|first| Some((first, of(first)?)));
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };

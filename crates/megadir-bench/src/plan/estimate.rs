@@ -9,7 +9,7 @@ use megadir::sizes;
 use megadir_record::{Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work};
 
 use super::trees;
-use crate::kind::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
+use crate::kind::cost::{BLOCK_NS, MAKE_NS, REMOVE_NS, STAT_NS};
 use crate::kind::traits;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Estimate {
 const DROP_NS: u64 = 60_000_000;
 const REMOUNT_NS: u64 = 60_000_000;
 /// Reformatting a used image and mounting it, nanoseconds.
-const MAKE_ANEW_NS: u64 = 120_000_000;
+const REFORMAT_NS: u64 = 120_000_000;
 const COLD_READ_NS: u64 = 200_000;
 const BLOCK_BYTES: u64 = 4096;
 /// The maximum that ext4 and XFS reserve, bytes.
@@ -103,13 +103,14 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     };
     let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
     let space_bytes = at_once(|needs| needs.space_bytes);
-    let chains = |anew: bool| {
-        let of =
-            arms.iter().filter(|arm| !anew || plan.file_system_of(arm.data).is_some_and(|on| on.made_anew));
+    let chains = |only_reformatted: bool| {
+        let of = arms.iter().filter(|arm| {
+            !only_reformatted || plan.file_system_of(arm.data).is_some_and(|on| on.reformatted)
+        });
         of.map(|arm| arm.chain).collect::<BTreeSet<u32>>().len() as u64
     };
     let mounts_ns = match plan.rules.fresh_mounts {
-        true => chains(false) * REMOUNT_NS + chains(true) * MAKE_ANEW_NS,
+        true => chains(false) * REMOUNT_NS + chains(true) * REFORMAT_NS,
         false => 0,
     };
     let blocks_ns: u64 = arms.iter().map(|arm| block_ns(plan, arm)).sum();
@@ -159,7 +160,7 @@ fn block_ns(plan: &Plan, arm: &Arm) -> u64 {
     match arm.cache {
         CacheState::Warm => warm_block_ns(plan, arm),
         CacheState::Unseen => warm_block_ns(plan, arm) + entries(plan, arm) * (MAKE_NS + REMOVE_NS),
-        CacheState::DataCold => 2 * warm_block_ns(plan, arm) + entries(plan, arm) * ASK_NS,
+        CacheState::DataCold => 2 * warm_block_ns(plan, arm) + entries(plan, arm) * STAT_NS,
         // Reading from the device takes tens of times as long; the data set is warmed again once a round.
         CacheState::VfsCold => DROP_NS + cold_work_ns(plan, arm),
         CacheState::FsCold => REMOUNT_NS + cold_work_ns(plan, arm),
@@ -178,7 +179,7 @@ fn warming_ns(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> u64 {
     let drops = plan.arms.iter().any(|arm| arm.cache.drops_names());
     let warm = |data: &&Data| plan.arms.iter().any(|arm| arm.data == data.id && !arm.cache.is_cold());
     let sets = plan.data.iter().filter(|data| drops && which(data)).filter(warm);
-    sets.map(|data| data.entries.saturating_mul(5 * ASK_NS)).sum()
+    sets.map(|data| data.entries.saturating_mul(5 * STAT_NS)).sum()
 }
 
 fn warm_block_ns(plan: &Plan, arm: &Arm) -> u64 {

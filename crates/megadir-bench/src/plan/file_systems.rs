@@ -45,11 +45,11 @@ pub(super) fn plan(
     let mut parts = Vec::new();
     let (mut unavailable, mut notes) = (Vec::new(), Vec::new());
     for FileSystemFact { name, spec, found } in request.file_systems {
-        let mut gone = |reason: String| unavailable.push(Unavailable { name: name.clone(), reason });
+        let mut leave_out = |reason: String| unavailable.push(Unavailable { name: name.clone(), reason });
         let found = match found {
             Ok(found) => found,
             Err(reason) => {
-                gone(reason.clone());
+                leave_out(reason.clone());
                 continue;
             }
         };
@@ -68,7 +68,7 @@ pub(super) fn plan(
                 parts.push(Part { name, spec: spec.as_ref(), found, plan: planned.plan });
             }
             Err(error @ (PlanError::NoBaseline { .. } | PlanError::Nothing { .. })) => {
-                gone(error.to_string());
+                leave_out(error.to_string());
             }
             Err(error) => return Err(error),
         }
@@ -104,15 +104,15 @@ fn check(request: &Request<'_>) -> Result<(), PlanError> {
     }
     let all = request.file_systems;
     let twice =
-        all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.name == one.name));
+        all.iter().enumerate().find(|(place, fact)| all[..*place].iter().any(|old| old.name == fact.name));
     match twice {
-        Some((_, one)) => refuse(format!("'{}' twice", one.name), "name each file system once"),
+        Some((_, fact)) => refuse(format!("'{}' twice", fact.name), "name each file system once"),
         None => Ok(()),
     }
 }
 
 fn none_left(unavailable: &[Unavailable]) -> PlanError {
-    let reason = |gone: &Unavailable| format!("{}: {}", gone.name, gone.reason);
+    let reason = |file_system: &Unavailable| format!("{}: {}", file_system.name, file_system.reason);
     let reasons: Vec<String> = unavailable.iter().map(reason).collect();
     PlanError::Nothing { reason: format!("no file system is available: {}", reasons.join("; ")) }
 }
@@ -159,9 +159,9 @@ fn contrast(whole: &mut Plan) {
     let label = |arm: &Arm| whole.file_system_of(arm.data).map_or("", |of| of.label.as_str());
     let mut first: BTreeMap<String, &Arm> = BTreeMap::new();
     let mut pairs = Vec::new();
-    for arm in whole.arms.iter().filter(|arm| arm.role != Role::AgainstItself) {
+    for arm in whole.arms.iter().filter(|arm| arm.role != Role::Control) {
         // Such files only reach a cache state: another arm measures their writing.
-        if arm.groups.is_empty() && whole.arms.iter().any(|other| is_told_by(whole, arm, other)) {
+        if arm.groups.is_empty() && whole.arms.iter().any(|other| is_covered_by(whole, arm, other)) {
             continue;
         }
         let at = arm.bare_name();
@@ -178,7 +178,7 @@ fn contrast(whole: &mut Plan) {
     add_pairs(&mut whole.arms, &mut whole.groups, (FILE_SYSTEM_GROUP, title), pairs);
 }
 
-fn is_told_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
+fn is_covered_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
     let on = |arm: &Arm| whole.data[arm.data.0 as usize].on;
     other.id.0 < arm.id.0 && (&other.work, other.cache, on(other)) == (&arm.work, arm.cache, on(arm))
 }
@@ -202,7 +202,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
-    let mut gone = Vec::new();
+    let mut too_small = Vec::new();
     for index in all {
         let FoundFileSystem { file_system, bytes_max, .. } = parts[index].found;
         let (least, most) = (bytes(index, false), bytes(index, true));
@@ -212,7 +212,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 Place::Device { path } => format!("it needs {needed}, and '{path}' has {there}"),
                 _ => format!("it needs {needed} of memory, and at most {there} are allowed"),
             };
-            gone.push((FsId(index as u32), reason));
+            too_small.push((FsId(index as u32), reason));
         }
         let enough = least.saturating_mul(4).max(ROOMY_BYTES);
         let shared = (share >> 20 << 20).min(most).min(enough).max(least);
@@ -222,15 +222,15 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             fixed => fixed.clone(),
         };
     }
-    gone
+    too_small
 }
 
-pub(crate) fn without(mut plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
-    if gone.is_empty() {
+pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Plan, PlanError> {
+    if left_out.is_empty() {
         return Ok(plan);
     }
-    let stays = |on: Option<FsId>| !gone.iter().any(|(id, _)| Some(*id) == on);
-    for (id, reason) in gone {
+    let stays = |on: Option<FsId>| !left_out.iter().any(|(id, _)| Some(*id) == on);
+    for (id, reason) in left_out {
         let name = plan.file_systems[id.0 as usize].name.clone();
         plan.unavailable.push(Unavailable { name, reason: reason.clone() });
     }
@@ -268,7 +268,7 @@ fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
 }
 
 fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> Vec<T> {
-    all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
+    all.into_iter().zip(numbers).filter_map(|(item, number)| Some(with(item, (*number)?))).collect()
 }
 
 /// Larger devices are not reformatted before each life, bytes: writing the inode tables would take longer than the measurement.
@@ -284,7 +284,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
         let remembers = |part: &&Part<'_>| part.spec.is_some_and(|spec| spec.remembers_removed(&of.driver));
         let Some(part) = part.filter(remembers) else { continue };
         match why_not(plan, id, part.found) {
-            None => plan.file_systems[index].made_anew = true,
+            None => plan.file_systems[index].reformatted = true,
             Some(why) if makes_after_removing(plan, id) => {
                 let text = format!(
                     "Without a journal, the driver of {label} skips recently removed inodes one by one on \

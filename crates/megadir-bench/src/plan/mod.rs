@@ -83,7 +83,7 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
         Kind::StatSome(spec) => {
             refuse_chosen(study, request, Chosen::Readings)?;
             arms.data = data_sets(study, request, size);
-            stat_some::asks(spec, request, &mut arms)?;
+            stat_some::break_even(spec, request, &mut arms)?;
         }
         Kind::FillUntilFull(spec) => {
             let entries_about = one_size()?;
@@ -116,9 +116,9 @@ enum Chosen {
     Readings,
 }
 
-fn is_chosen(request: &Request<'_>, what: Chosen) -> bool {
+fn is_chosen(request: &Request<'_>, option: Chosen) -> bool {
     let reads = !(request.backends.is_empty() && request.buffers_bytes.is_empty());
-    match what {
+    match option {
         Chosen::BackendsAndBuffers => reads,
         Chosen::Readings => reads || !request.threads.is_empty(),
     }
@@ -133,11 +133,11 @@ fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Chosen) -> Resul
         Kind::StatAll(_) | Kind::StatSome(_) => format!("the methods of study `{name}` choose their own"),
         _ => format!("study `{name}` lists no directory, so it uses none"),
     };
-    let what = match refused {
+    let option = match refused {
         Chosen::BackendsAndBuffers => "backends or buffers",
         Chosen::Readings => "backends, buffers or threads",
     };
-    Err(PlanError::value(what, "chosen", allowed))
+    Err(PlanError::value(option, "chosen", allowed))
 }
 
 /// Ascending sizes; refuses options of listing and look-up studies.

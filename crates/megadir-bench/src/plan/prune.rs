@@ -9,14 +9,14 @@ use megadir_record::{
 use crate::note::NoteKind;
 use crate::plan::{PlanError, Planned};
 
-/// Omits the arms of `gone`, each with its reason, and groups that need them. Errors:
+/// Omits the arms of `removed`, each with its reason, and groups that need them. Errors:
 /// [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
-pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, PlanError> {
-    if gone.is_empty() {
+pub(crate) fn prune(plan: Plan, removed: &[(ArmId, String)]) -> Result<Planned, PlanError> {
+    if removed.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });
     }
-    let gone = &with_baselines(&plan, gone);
-    let reason_of = |id: ArmId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
+    let removed = &with_baselines(&plan, removed);
+    let reason_of = |id: ArmId| removed.iter().find(|(arm, _)| *arm == id).map(|(_, reason)| reason.clone());
     let several = plan.file_systems.len() > 1;
     let tasks = |planned: &Arm| match &planned.work {
         Work::Command(work) => Some(work.task.clone()),
@@ -74,18 +74,18 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
     Ok(Planned { plan: Plan { arms: planned_arms, groups, ..plan }, notes })
 }
 
-/// Extends `gone` by all arms on a file system whose baseline is gone, if there are several file systems.
-fn with_baselines(plan: &Plan, gone: &[(ArmId, String)]) -> Vec<(ArmId, String)> {
-    let mut all = gone.to_vec();
+/// Extends `removed` by all arms on a file system whose baseline is gone, if there are several file systems.
+fn with_baselines(plan: &Plan, removed: &[(ArmId, String)]) -> Vec<(ArmId, String)> {
+    let mut all = removed.to_vec();
     let on = |planned: ArmId| plan.data[plan.arms[planned.0 as usize].data.0 as usize].on;
     let of_plan = |planned: ArmId| &plan.arms[planned.0 as usize];
-    let baselines = gone.iter().filter(|(id, _)| {
+    let baselines = removed.iter().filter(|(id, _)| {
         plan.file_systems.len() > 1 && of_plan(*id).role == Role::Baseline && !of_plan(*id).cache.is_cold()
     });
     for (baseline, reason) in baselines {
         let reason = format!("the baseline there is unavailable: {reason}");
         let others = plan.arms.iter().map(|planned| planned.id).filter(|id| on(*id) == on(*baseline));
-        let others: Vec<ArmId> = others.filter(|id| all.iter().all(|(gone, _)| gone != id)).collect();
+        let others: Vec<ArmId> = others.filter(|id| all.iter().all(|(removed, _)| removed != id)).collect();
         all.extend(others.into_iter().map(|id| (id, reason.clone())));
     }
     all
@@ -119,10 +119,10 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<Gro
         }
         GroupRule::BreakEven { series } => {
             // A share without its arm is dropped; the listing arm is required.
-            let of = |one: BreakEvenArms| {
-                let asks: Vec<ArmId> = one.asks.into_iter().filter_map(new).collect();
-                let list = new(one.list)?;
-                (!asks.is_empty()).then_some(BreakEvenArms { list, asks, ..one })
+            let of = |arms: BreakEvenArms| {
+                let stat_some: Vec<ArmId> = arms.stat_some.into_iter().filter_map(new).collect();
+                let list = new(arms.list)?;
+                (!stat_some.is_empty()).then_some(BreakEvenArms { list, stat_some, ..arms })
             };
             let series: Vec<BreakEvenArms> = series.into_iter().filter_map(of).collect();
             (!series.is_empty()).then_some(GroupRule::BreakEven { series })?

@@ -69,7 +69,7 @@ fn the_listing_study_becomes_arms_that_are_named_once() {
         let expected = if planned_arms[..2].contains(planned) { 2 } else { 1 };
         assert_eq!(planned_arms.iter().filter(same).count(), expected, "{}", planned.name);
     }
-    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::AgainstItself));
+    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::Control));
     assert_eq!(planned_arms[0].work, planned_arms[1].work);
     let entries: Vec<u64> = planned.plan.data.iter().map(|data| data.entries).collect();
     assert_eq!(entries, [100_000, 1_000, 10_000]);
@@ -159,7 +159,7 @@ fn impossible_values_are_refused_with_the_allowed_range() {
     let facts = facts();
     let base = || request(&facts);
     let made = |entries| Target::Made { entries: vec![entries] };
-    for (request, says) in [
+    for (request, message) in [
         (Request { rounds: Some(0), ..base() }, "1 to 100000"),
         (Request { until: Some(HalfWidth::Fraction(-0.1)), ..base() }, "above 0 and up to 100 %"),
         (Request { until: Some(HalfWidth::Absolute(f64::INFINITY)), ..base() }, "above 0 and up to 1000 s"),
@@ -178,7 +178,7 @@ fn impossible_values_are_refused_with_the_allowed_range() {
         (Request { backends: vec!["xyz".into()], ..base() }, "std, readdir, getdents, split"),
     ] {
         let error = plan(&listing(), &request).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
@@ -186,14 +186,14 @@ fn impossible_values_are_refused_with_the_allowed_range() {
 fn pruned_plans_hold_together() {
     let facts = facts();
     let whole = plan(&listing(), &request(&facts)).unwrap().plan;
-    let gone: Vec<(ArmId, String)> = whole
+    let removed: Vec<(ArmId, String)> = whole
         .arms
         .iter()
         .filter(|planned| planned.name.contains("split"))
         .map(|planned| (planned.id, "no index".into()))
         .collect();
-    assert_eq!(gone.len(), 2);
-    let left = prune(whole.clone(), &gone).unwrap();
+    assert_eq!(removed.len(), 2);
+    let left = prune(whole.clone(), &removed).unwrap();
     assert_eq!(left.plan.arms.len(), whole.arms.len() - 2);
     assert!(left.plan.arms.iter().enumerate().all(|(index, planned)| planned.id.0 as usize == index));
     assert_eq!(group_names(&left), ["buffer", "backend", "decomposition", "growth"]);
@@ -229,7 +229,7 @@ fn study_of_refusals_has_one_arm_and_no_listing_options() {
     };
     let about = with(|request| request.target = Target::Made { entries: vec![5_000] }).unwrap();
     assert!(matches!(about.plan.arms[0].work, Work::FillUntilRefused { entries_about: 5_000, .. }));
-    for (planned, says) in [
+    for (planned, message) in [
         (with(|request| request.backends = vec!["std".into()]), "lists no directory"),
         (with(|request| request.target = Target::Made { entries: vec![1, 2] }), "one number"),
         (
@@ -238,7 +238,7 @@ fn study_of_refusals_has_one_arm_and_no_listing_options() {
         ),
     ] {
         let error = planned.unwrap_err();
-        assert!(matches!(error, PlanError::Value { .. }) && error.to_string().contains(says), "{error}");
+        assert!(matches!(error, PlanError::Value { .. }) && error.to_string().contains(message), "{error}");
     }
 }
 
@@ -310,18 +310,18 @@ fn look_ups_cross(calls: &[LookupCall]) {
         planned_arms.iter().filter(|planned| planned.name.contains("present, one name of")).count();
     assert_eq!(published, 3 + 1);
     assert_eq!(planned_arms[0].name, "present, one name of 1");
-    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::AgainstItself));
+    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::Control));
     let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
-    let one = ["lookup", "absent", "pattern", "growth"];
+    let single = ["lookup", "absent", "pattern", "growth"];
     let both = ["lookup", "absent", "pattern", "call", "growth"];
-    assert_eq!(groups, if calls.len() == 1 { &one[..] } else { &both });
+    assert_eq!(groups, if calls.len() == 1 { &single[..] } else { &both });
     for group in &planned.plan.groups {
         match &group.rule {
             GroupRule::Pairs { pairs } => {
                 for pair in pairs {
-                    let [one, other] = [pair.arm, pair.to].map(|id| &planned_arms[id.0 as usize]);
-                    assert_eq!(one.data, other.data, "{} against {}", one.name, other.name);
-                    assert!(one.work != other.work && one.groups.contains(&group.name));
+                    let [left, right] = [pair.arm, pair.to].map(|id| &planned_arms[id.0 as usize]);
+                    assert_eq!(left.data, right.data, "{} against {}", left.name, right.name);
+                    assert!(left.work != right.work && left.groups.contains(&group.name));
                 }
             }
             GroupRule::Grow { series } => {

@@ -40,7 +40,7 @@ impl<'a> ArmWorks<'a> {
     }
 }
 
-pub(crate) fn one(
+pub(crate) fn run_block(
     plan: &Plan,
     works: &mut ArmWorks<'_>,
     round_dirs: &mut RoundDirs<'_>,

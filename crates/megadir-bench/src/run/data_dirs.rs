@@ -28,16 +28,16 @@ pub(crate) struct DataDirs<'a> {
 impl DataDirs<'_> {
     /// Remounts the data set's file system, so that memory has nothing of earlier lives; reformats it if the disk has it too.
     pub(crate) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
-        if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
+        if self.plan.file_system_of(data).is_some_and(|on| on.reformatted) {
             self.mount_again(data, MountedAs::Another)?;
         }
         // All lives begin with the same cache.
         self.remount(data)
     }
 
-    fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), WorkError> {
+    fn mount_again(&mut self, data: DataId, mounted_as: MountedAs) -> Result<(), WorkError> {
         let Self { plan, volumes, directories, control } = self;
-        match volumes.remount(plan, data, directories, as_what, *control) {
+        match volumes.remount(plan, data, directories, mounted_as, *control) {
             Ok(()) => Ok(()),
             Err(LabError::Interrupted) => Err(WorkError::Stopped),
             Err(error) => Err(WorkError::Remount(error.to_string())),
@@ -97,8 +97,8 @@ impl<'a> RoundDirs<'a> {
     pub(crate) fn enter(&mut self, order: &[ArmId], place: usize) -> Result<(), RunError> {
         let arm = |place: usize| &self.plan.arms[order[place].0 as usize];
         let goes_on = |before: &Arm, after: &Arm| match (&before.work, &after.work) {
-            (Work::Files(one), Work::Files(other)) => {
-                one.operation == other.operation
+            (Work::Files(left), Work::Files(right)) => {
+                left.operation == right.operation
                     && (before.chain == after.chain || self.plan.rules.order == Order::Phases)
             }
             _ => false,

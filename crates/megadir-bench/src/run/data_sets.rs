@@ -230,12 +230,12 @@ impl<'a> Set<'a> {
         control: RunControl<'_>,
         listeners: &mut Listeners<'_, '_>,
     ) -> Result<(), RunError> {
-        let (mut told, start) = (Ok(()), self.filling.sweep.next);
+        let (mut emitted, start) = (Ok(()), self.filling.sweep.next);
         let mut progress = |progress: FillProgress| {
             control.heartbeat.fetch_add(1, Ordering::Relaxed);
-            if told.is_ok() {
+            if emitted.is_ok() {
                 let done = made.done + (progress.done - start);
-                told = listeners.tell(&Event::Filling(FillProgress { done, ..*made }));
+                emitted = listeners.emit(&Event::Filling(FillProgress { done, ..*made }));
             }
         };
         let start_ns = monotonic_ns();
@@ -253,7 +253,7 @@ impl<'a> Set<'a> {
         }
         self.files_ns += monotonic_ns() - start_ns;
         made.done += self.filling.sweep.next - start;
-        told?;
+        emitted?;
         if stopped || self.filling.sweep.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
     }
 }

@@ -81,10 +81,10 @@ pub(crate) fn expect_attributes(
     directories: &[Dir],
     control: RunControl<'_>,
 ) -> Result<(), WorkError> {
-    let asked = |data: &Data| {
+    let needs_attributes = |data: &Data| {
         plan.arms.iter().any(|arm| arm.data == data.id && matches!(arm.work, Work::Attributes { .. }))
     };
-    for (data, directory) in plan.data.iter().zip(directories).filter(|(data, _)| asked(data)) {
+    for (data, directory) in plan.data.iter().zip(directories).filter(|(data, _)| needs_attributes(data)) {
         for files in before_run(plan, data) {
             set_times(directory, &files, control)?;
         }

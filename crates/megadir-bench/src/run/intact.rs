@@ -85,10 +85,12 @@ pub(crate) fn changed(
     dirs: &DataDirs<'_>,
 ) -> Result<Option<String>, WorkError> {
     let now = look(data, dirs)?;
-    let (had, has) = (before.entries, now.entries);
+    let (entries_before, entries_now) = (before.entries, now.entries);
     Ok(match now {
         now if now == before => None,
-        _ if had != has => Some(format!("it had {had} files and directories and now has {has}")),
+        _ if entries_before != entries_now => {
+            Some(format!("it had {entries_before} files and directories and now has {entries_now}"))
+        }
         now if now.paths != before.paths => Some("names have changed".into()),
         _ => Some("sizes, modes or modification times have changed".into()),
     })

@@ -117,7 +117,7 @@ impl Prepared<'_> {
             if epoch >= self.whole.rules.epochs {
                 return Ok(());
             }
-            listeners.tell(&Event::EpochEnds)?;
+            listeners.emit(&Event::EpochEnds)?;
             self.rebuild_for_epoch(epochs::plan_of(&self.whole, epoch), listeners)?;
             self.epoch = epoch;
             listeners.record(&self.epoch_line())?;
@@ -139,8 +139,8 @@ impl Prepared<'_> {
         let calibration =
             self.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
         let failed = WorkError::at("querying the directory's attributes");
-        let ask = |_| os::ask_itself(self.directory.at()).map(|()| 1).map_err(failed);
-        let checked = match self_check(calibration, ask, || Ok(self.control.check()?), self.plan.seed) {
+        let query = |_| os::query_directory(self.directory.at()).map(|()| 1).map_err(failed);
+        let checked = match self_check(calibration, query, || Ok(self.control.check()?), self.plan.seed) {
             Ok(check) => {
                 let by_choice =
                     |note: &Note| self.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
@@ -161,7 +161,7 @@ impl Prepared<'_> {
         };
         let stopped = self.control.stop.load(Ordering::Relaxed);
         let of_ranks = self.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
-        let told = listeners.notes(drift_since(&calibration)).and(listeners.notes(of_ranks));
+        let recorded = listeners.notes(drift_since(&calibration)).and(listeners.notes(of_ranks));
         let (complete, reason) = match &measured {
             Ok(true) => (true, None),
             Ok(false) => (false, Some("interrupted".to_owned())),
@@ -174,9 +174,9 @@ impl Prepared<'_> {
             pressure: host::pressure(),
             null_loop_ns,
         };
-        let told = told.and(listeners.record(&Line::End(end)));
+        let recorded = recorded.and(listeners.record(&Line::End(end)));
         measured?;
-        told?;
+        recorded?;
         Ok(RunEnd { complete, interrupted: !complete && stopped, unequal_blocks: self.unequal_blocks })
     }
 

@@ -102,8 +102,8 @@ fn way_out(error: &io::Error) -> &'static str {
     }
 }
 
-fn amount(what: &str, number: u64) -> String {
-    if what != "space" || number < 1 << 10 {
+fn amount(resource: &str, number: u64) -> String {
+    if resource != "space" || number < 1 << 10 {
         return number.to_string();
     }
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -122,9 +122,9 @@ pub struct RunEnd {
 pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
     Directory { path: PathBuf, source: io::Error },
-    #[error("'{}' has not enough {what}: about {} needed, {} \
-        free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
-    Room { path: PathBuf, what: &'static str, needed: u64, free: u64 },
+    #[error("'{}' has not enough {resource}: about {} needed, {} \
+        free", .path.display(), amount(.resource, *.needed), amount(.resource, *.free))]
+    Room { path: PathBuf, resource: &'static str, needed: u64, free: u64 },
     #[error(transparent)]
     Fill(#[from] FillError),
     #[error(transparent)]
@@ -190,12 +190,12 @@ impl From<LabError> for RunError {
 pub(crate) struct Listeners<'a, 'b>(pub(crate) &'a mut [&'b mut dyn Listener]);
 
 impl Listeners<'_, '_> {
-    pub(crate) fn tell(&mut self, event: &Event<'_>) -> Result<(), RunError> {
+    pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), RunError> {
         self.0.iter_mut().try_for_each(|listener| listener.event(event)).map_err(RunError::Listener)
     }
 
     pub(crate) fn record(&mut self, line: &Line) -> Result<(), RunError> {
-        self.tell(&Event::Recorded(line))
+        self.emit(&Event::Recorded(line))
     }
 
     pub(crate) fn notes(&mut self, notes: impl IntoIterator<Item = Note>) -> Result<(), RunError> {

@@ -32,13 +32,13 @@ pub(crate) fn replay(
     };
     for place in 0..until {
         round_dirs.enter(&order, place)?;
-        one(plan, &block, order[place], samples, works, round_dirs)?;
+        replay_block(plan, &block, order[place], samples, works, round_dirs)?;
         round_dirs.leave(&order, place)?;
     }
     Ok(())
 }
 
-fn one(
+fn replay_block(
     plan: &Plan,
     block: &Block,
     arm: ArmId,
@@ -80,10 +80,10 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
         ("processor", before.processor.as_ref(), machine.processor.as_ref()),
         ("file system", Some(&before.file_system.kind), Some(&machine.file_system.kind)),
     ];
-    for (what, then, now) in facts {
+    for (fact, then, now) in facts {
         if then != now {
             let name = |value: Option<&String>| value.map_or("unknown", |name| name.as_str()).to_owned();
-            let reason = format!("the {what} was '{}' and is now '{}'", name(then), name(now));
+            let reason = format!("the {fact} was '{}' and is now '{}'", name(then), name(now));
             return Err(RunError::Resume { reason });
         }
     }
@@ -144,8 +144,8 @@ fn image(place: &Place) -> String {
 
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
-        let gone = prepared.plan.unavailable.last()?;
-        return Some(format!("{} is no longer available: {}", gone.name, gone.reason));
+        let missing = prepared.plan.unavailable.last()?;
+        return Some(format!("{} is no longer available: {}", missing.name, missing.reason));
     }
     for (then, now) in then.plan.file_systems.iter().zip(&prepared.plan.file_systems) {
         let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".into());
@@ -154,9 +154,9 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
             ("driver", then.driver.clone(), now.driver.clone()),
             ("image", image(&then.place), image(&now.place)),
         ];
-        if let Some((what, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
+        if let Some((fact, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
             let name = &then.name;
-            return Some(format!("the {what} of {name} was '{then_is}' and is now '{now_is}'"));
+            return Some(format!("the {fact} of {name} was '{then_is}' and is now '{now_is}'"));
         }
     }
     let now = prepared.volumes.describe();
@@ -177,9 +177,9 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
     let device = then.device.as_ref().zip(now.device.as_ref());
     let options = then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared);
-    for (what, both) in [("file system's device was", device), ("mount options were", options)] {
+    for (fact, both) in [("file system's device was", device), ("mount options were", options)] {
         if let Some((then, now)) = both.filter(|(then, now)| then != now) {
-            return Some(format!("its {what} '{then}', now '{now}'; name the same place with --dir"));
+            return Some(format!("its {fact} '{then}', now '{now}'; name the same place with --dir"));
         }
     }
     let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
@@ -208,17 +208,18 @@ mod tests {
             blocks: Some((1 << 20, 5)),
             ..here
         };
-        let tells = |now: &FileSystem, shared| another_file_system(&then, now, shared).unwrap_or_default();
+        let difference =
+            |now: &FileSystem, shared| another_file_system(&then, now, shared).unwrap_or_default();
         let less_free = FileSystem { blocks: Some((1 << 20, 1)), ..then.clone() };
-        assert_eq!(tells(&less_free, false), "");
+        assert_eq!(difference(&less_free, false), "");
         let device = FileSystem { device: Some("/dev/vdb".into()), ..then.clone() };
-        assert!(tells(&device, false).contains("device was '/dev/vda', now '/dev/vdb'"));
-        assert_eq!(tells(&FileSystem { device: None, ..then.clone() }, false), "");
+        assert!(difference(&device, false).contains("device was '/dev/vda', now '/dev/vdb'"));
+        assert_eq!(difference(&FileSystem { device: None, ..then.clone() }, false), "");
         let options = FileSystem { mount_options: Some("rw".into()), ..then.clone() };
-        assert!(tells(&options, false).contains("mount options were 'rw,noatime', now 'rw'"));
-        assert_eq!(tells(&options, true), "");
+        assert!(difference(&options, false).contains("mount options were 'rw,noatime', now 'rw'"));
+        assert_eq!(difference(&options, true), "");
         let larger = FileSystem { blocks: Some((1 << 21, 5)), ..then.clone() };
-        assert!(tells(&larger, true).contains("had 4.0 GiB and now has 8.0 GiB"));
-        assert_eq!(tells(&FileSystem { blocks: None, ..then.clone() }, true), "");
+        assert!(difference(&larger, true).contains("had 4.0 GiB and now has 8.0 GiB"));
+        assert_eq!(difference(&FileSystem { blocks: None, ..then.clone() }, true), "");
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use megadir_record::{Arm, Counted, Line, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
 use megadir_sys::clock::monotonic_ns;
 
-use super::block::{ArmWorks, one};
+use super::block::{ArmWorks, run_block};
 use super::{Listeners, Prepared, RunError};
 use crate::cache::Caches;
 use crate::event::Event;
@@ -41,27 +41,28 @@ pub(crate) fn measure(
     replay(plan, &samples, &mut works, &mut round_dirs)?;
     // Rounds that count although disturbed: the limit of repeats was reached.
     let mut disturbed = 0;
-    let mut is_told = false;
+    let mut is_noted = false;
     let mut watch = Watch::start();
     loop {
         let block = match next(plan, &samples) {
             Step::Block(block) => block,
-            Step::Done(outcome) => return tell_outcome(&outcome, disturbed, listeners),
+            Step::Done(outcome) => return emit_outcome(&outcome, disturbed, listeners),
         };
         let failed = |error| RunError::of_arm(&plan.arms[block.arm.0 as usize].name, error);
-        listeners.tell(&Event::Starts { plan, block: &block })?;
+        listeners.emit(&Event::Starts { plan, block: &block })?;
         if block.place == 0 {
             watch = Watch::start();
         }
         let turn = (block.phase, block.round, block.attempt);
         let order = order_after(plan, &samples, turn);
         round_dirs.enter(&order, block.place as usize)?;
-        let sample = one(plan, &mut works, &mut round_dirs, &block, prepared.zero_ns).map_err(failed)?;
+        let sample =
+            run_block(plan, &mut works, &mut round_dirs, &block, prepared.zero_ns).map_err(failed)?;
         let sample = Sample { epoch: *epoch, ..sample };
-        if let Some(text) = tell((plan, truths), &sample, &mut works.caches, listeners)? {
+        if let Some(text) = record_sample((plan, truths), &sample, &mut works.caches, listeners)? {
             prepared.unequal_blocks += 1;
             // Once per epoch.
-            if !std::mem::replace(&mut is_told, true) {
+            if !std::mem::replace(&mut is_noted, true) {
                 listeners.notes([NoteKind::UnequalWork.note(text)])?;
             }
         }
@@ -87,13 +88,13 @@ pub(crate) fn measure(
             listeners.notes(notes.map_err(failed)?)?;
         }
         if last && plan.rules.order.depends() {
-            listeners.tell(&Event::EpochEnds)?;
+            listeners.emit(&Event::EpochEnds)?;
         }
     }
 }
 
 /// Returns why the work of the block is unequal, if it is.
-fn tell(
+fn record_sample(
     (plan, truths): (&Plan, &[Counted]),
     sample: &Sample,
     caches: &mut Caches,
@@ -166,17 +167,17 @@ fn void(
 /// Notes the first, because a run may not reach its end.
 fn count_disturbed(disturbed: &mut u32, round: u32, reason: VoidReason) -> Option<Note> {
     *disturbed += 1;
-    let what = match reason {
+    let cause = match reason {
         VoidReason::StolenTime => "the processor was taken away",
         VoidReason::ClockJump => "a clock jumped",
     };
     let text = format!(
-        "in round {round} {what}; the limit of repeated rounds is reached, so this round and later disturbed rounds count"
+        "in round {round} {cause}; the limit of repeated rounds is reached, so this round and later disturbed rounds count"
     );
     (*disturbed == 1).then(|| NoteKind::Noisy.note(text))
 }
 
-fn tell_outcome(
+fn emit_outcome(
     outcome: &Outcome,
     disturbed: u32,
     listeners: &mut Listeners<'_, '_>,

@@ -35,10 +35,10 @@ impl Prepared<'_> {
             return Ok(());
         }
         // Remove the directory even if an observer fails.
-        let told = listeners.tell(&Event::Cleaning);
+        let cleaning = listeners.emit(&Event::Cleaning);
         drop(self.data);
         self.volumes.remove(self.control)?;
-        told
+        cleaning
     }
 
     pub(crate) fn rebuild_for_epoch(
@@ -160,7 +160,7 @@ fn makes(plan: &Plan) -> bool {
 /// Writes predictions into the plan and checks the space. Too small file systems made for the run are
 /// omitted, if others remain; a too small volume of the user is an error.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
-    let (mut plan, mut gone) = (plan, Vec::new());
+    let (mut plan, mut too_small) = (plan, Vec::new());
     for volume in &volumes.all {
         let fits = predict(&mut plan, volume).and_then(|()| match makes(&plan) {
             true => check_room(&plan, volumes, volume),
@@ -169,12 +169,12 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
         match (fits, volume.on) {
             (Ok(noted), _) => notes.extend(noted),
             (Err(error), Some(on)) if volumes.all.len() > 1 && !plan.compares_directories() => {
-                gone.push((on, error.to_string()));
+                too_small.push((on, error.to_string()));
             }
             (Err(error), _) => return Err(error),
         }
     }
-    volumes.leave_out(plan, &gone)
+    volumes.leave_out(plan, &too_small)
 }
 
 /// Errors are notes: they do not stop the run.
@@ -221,21 +221,21 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         prepared.names.push(source.map_err(std)?);
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control).map_err(std)?;
-    let mut gone = unavailable(prepared)?;
+    let mut unusable = unavailable(prepared)?;
     #[cfg(target_os = "linux")]
-    gone.extend(try_programs(prepared, &gone)?);
+    unusable.extend(try_programs(prepared, &unusable)?);
     let Prepared { caches, plan, data, control, volumes, .. } = prepared;
     let mut data_dirs = DataDirs { plan, volumes, directories: data, control: *control };
     let tried = caches.dry_run(plan, &mut data_dirs, *control);
-    gone.extend(tried.map_err(|error| RunError::of_arm("cold caches", error))?);
-    let left = prune(prepared.plan.clone(), &gone)?;
+    unusable.extend(tried.map_err(|error| RunError::of_arm("cold caches", error))?);
+    let left = prune(prepared.plan.clone(), &unusable)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
     Ok(())
 }
 
 fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunError> {
-    let mut gone = Vec::new();
+    let mut unavailable = Vec::new();
     let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
     for planned in &prepared.plan.arms {
         let failed = |error| RunError::of_arm(&planned.name, error);
@@ -247,9 +247,9 @@ fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunE
             prepared.notes.push(note);
         }
         let lacking = work.unavailable_anywhere(&prepared.data[data], prepared.control).map_err(failed)?;
-        gone.extend(lacking.map(|reason| (planned.id, reason)));
+        unavailable.extend(lacking.map(|reason| (planned.id, reason)));
     }
-    Ok(gone)
+    Ok(unavailable)
 }
 
 /// Checks space and inodes of a volume. If only the directory index limits the arms, they may plan for more
@@ -259,7 +259,7 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
     let needed = needed(plan, volumes, volume);
     let mut notes = Vec::new();
     let Ok(space) = os::space(directory.at()) else { return Ok(notes) };
-    let room = |what, needed, free| Err(RunError::Room { path: path.clone(), what, needed, free });
+    let room = |resource, needed, free| Err(RunError::Room { path: path.clone(), resource, needed, free });
     if space.free_bytes < needed.space_bytes {
         return room("space", needed.space_bytes, space.free_bytes);
     }
@@ -272,8 +272,8 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
             let fit = fit_directory(&files, directory).filter(|fit| fit.entries < fullest);
             let Some(Fit { entries, by_index }) = fit else { continue };
             if !(by_index && files.made().when == When::ByArms) {
-                let what = "room for names in one directory (see 'megadir limits')";
-                return room(what, fullest, entries);
+                let resource = "room for names in one directory (see 'megadir limits')";
+                return room(resource, fullest, entries);
             }
             let note = NoteKind::IndexFull.note(format!(
                 "an arm creates {fullest} files in one directory, which certainly takes only {entries} such \
@@ -320,8 +320,8 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
             NameLengths::of(u16::try_from(last.len()).ok()?)
         }
     };
-    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
-    let found = limits(directory, &asked).ok()?;
+    let query = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let found = limits(directory, &query).ok()?;
     let by_index = found.ceilings.iter().any(|ceiling| ceiling.limit == Limit::DirectoryIndex);
     Some(Fit { entries: found.judgement.capacity?.value.low, by_index })
 }
@@ -344,8 +344,8 @@ pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> 
 
 fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Predicted, String> {
     let lengths = NameLengths::of(name_bytes);
-    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
-    let found = limits(directory, &asked).map_err(|error| error.to_string())?;
+    let query = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let found = limits(directory, &query).map_err(|error| error.to_string())?;
     let of_index = |ceiling: &&Ceiling| ceiling.limit == Limit::DirectoryIndex;
     let (Some(_), Some(capacity)) = (found.ceilings.iter().find(of_index), &found.judgement.capacity) else {
         return Err(format!(

@@ -17,15 +17,15 @@ use crate::run::intact::{changed, look, remake};
 
 const SHELL_STARTS: usize = 21;
 
-/// Runs every program, except arms of `gone`, and writes the expected results into the plan. Returns the impossible arms.
+/// Runs every program, except arms of `unusable`, and writes the expected results into the plan. Returns the impossible arms.
 pub(crate) fn try_programs(
     prepared: &mut Prepared<'_>,
-    gone: &[(ArmId, String)],
+    unusable: &[(ArmId, String)],
 ) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut tasks: BTreeMap<(DataId, String), Vec<ArmId>> = BTreeMap::new();
     for arm in &prepared.plan.arms {
         if let Work::Command(work) = &arm.work
-            && gone.iter().all(|(id, _)| *id != arm.id)
+            && unusable.iter().all(|(id, _)| *id != arm.id)
         {
             tasks.entry((arm.data, work.task.clone())).or_default().push(arm.id);
         }
@@ -68,8 +68,8 @@ fn one_task(
             }
             Err(WorkError::Program(reason)) => {
                 if place == 0 {
-                    let what = format!("the baseline `{}` failed: {reason}", name());
-                    without_reference = Some(what);
+                    let message = format!("the baseline `{}` failed: {reason}", name());
+                    without_reference = Some(message);
                 }
                 refused.push((*id, reason));
             }
@@ -124,8 +124,8 @@ fn one_arm(
             )));
         }
         Some(change) if !changes => {
-            let what = format!("`{}` changed the directory: {change}", dirs.plan.arms[id.0 as usize].name);
-            return Err(WorkError::other("the trial", what));
+            let message = format!("`{}` changed the directory: {change}", dirs.plan.arms[id.0 as usize].name);
+            return Err(WorkError::other("the trial", message));
         }
         _ => {}
     }
@@ -141,8 +141,8 @@ fn one_arm(
     }
     let directory = &dirs.directories[data.0 as usize];
     let name = |id: ArmId| dirs.plan.arms[id.0 as usize].name.as_str();
-    let (one, two) = ((&mut of_reference, name(reference)), (&mut own, name(id)));
-    let why = printed_otherwise(one, two, directory, control)?;
+    let (of_baseline, of_arm) = ((&mut of_reference, name(reference)), (&mut own, name(id)));
+    let why = printed_otherwise(of_baseline, of_arm, directory, control)?;
     let why = why.unwrap_or_else(|| "its output differs from run to run".into());
     Err(WorkError::Program(format!("its work is unequal: {why}")))
 }

@@ -100,28 +100,28 @@ impl Volumes {
     ) -> Result<(Self, Plan), RunError> {
         let lab = Lab::open(path, control)?;
         notes.extend(notes_on(lab.leftovers()));
-        let (mut mounts, mut gone) = (Vec::new(), Vec::new());
+        let (mut mounts, mut unavailable) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {
             let (spec, backing) = wanted(&plan, file_system, erase_device)?;
             match lab.make(&spec, &backing, control) {
                 Ok(mounted) => mounts.push(mounted),
-                Err(LabError::Unavailable { reason, .. }) => gone.push((file_system.id, reason)),
+                Err(LabError::Unavailable { reason, .. }) => unavailable.push((file_system.id, reason)),
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut plan = without(plan, &gone)?;
+        let mut plan = without(plan, &unavailable)?;
         let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
-            let made_anew = file_system.made_anew;
-            *file_system = LabFileSystem { made_anew, ..mounted.describe(file_system.id) };
+            let reformatted = file_system.reformatted;
+            *file_system = LabFileSystem { reformatted, ..mounted.describe(file_system.id) };
             volumes.all.push(Volume::of(file_system.id, mounted)?);
         }
         Ok((volumes, plan))
     }
 
-    pub(crate) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
-        let plan = without(plan, gone)?;
-        self.all.retain(|volume| !gone.iter().any(|(id, _)| volume.on == Some(*id)));
+    pub(crate) fn leave_out(&mut self, plan: Plan, unavailable: &[(FsId, String)]) -> Result<Plan, RunError> {
+        let plan = without(plan, unavailable)?;
+        self.all.retain(|volume| !unavailable.iter().any(|(id, _)| volume.on == Some(*id)));
         for (volume, file_system) in self.all.iter_mut().zip(&plan.file_systems) {
             volume.on = Some(file_system.id);
         }
@@ -168,7 +168,7 @@ impl Volumes {
         plan: &Plan,
         data: DataId,
         directories: &mut [Dir],
-        as_what: MountedAs,
+        mounted_as: MountedAs,
         control: RunControl<'_>,
     ) -> Result<(), LabError> {
         let on = plan.data[data.0 as usize].on;
@@ -179,7 +179,7 @@ impl Volumes {
         let volume =
             self.all.iter_mut().find(|volume| volume.on == on && on.is_some()).ok_or_else(not_ours)?;
         let here = || plan.data.iter().filter(|data| data.on == on);
-        if as_what == MountedAs::Another && !here().all(Data::is_made_by_arms) {
+        if mounted_as == MountedAs::Another && !here().all(Data::is_made_by_arms) {
             let doing = "reformat a file system whose data is still needed";
             return Err(LabError::failed(doing)(io::ErrorKind::DirectoryNotEmpty));
         }
@@ -187,11 +187,11 @@ impl Volumes {
         for data in here() {
             directories[data.id.0 as usize] = nowhere()?;
         }
-        volume.remount(nowhere()?, as_what, control)?;
+        volume.remount(nowhere()?, mounted_as, control)?;
         let workspace = volume.workspace.as_ref().ok_or_else(not_ours)?;
         for other in here() {
             let name = data_name(other.id);
-            let opened = match as_what {
+            let opened = match mounted_as {
                 MountedAs::Another => workspace.data_directory(&name),
                 MountedAs::ItIs => match workspace.open_data_directory(&name) {
                     // A program has removed it; its files are created again before its next block.
@@ -256,11 +256,16 @@ impl Volume {
     }
 
     /// `nowhere` replaces its root meanwhile.
-    fn remount(&mut self, nowhere: Dir, as_what: MountedAs, control: RunControl<'_>) -> Result<(), LabError> {
+    fn remount(
+        &mut self,
+        nowhere: Dir,
+        mounted_as: MountedAs,
+        control: RunControl<'_>,
+    ) -> Result<(), LabError> {
         let Some(mounted) = &mut self.mounted else { return Ok(()) };
         let closed = self.workspace.take().map(Workspace::close);
         self.directory = nowhere;
-        match as_what {
+        match mounted_as {
             MountedAs::ItIs => {
                 let cold = mounted.remount(control)?;
                 if cold.device_pages > DEVICE_PAGES_MAX {
@@ -273,7 +278,7 @@ impl Volume {
         let open = || mounted.open().map_err(LabError::failed("reopen a file system"));
         self.directory = Dir::from_descriptor(open()?, &self.path);
         if let Some(closed) = closed {
-            let opened = match as_what {
+            let opened = match mounted_as {
                 MountedAs::ItIs => closed.open(open()?),
                 MountedAs::Another => closed.make(open()?),
             };

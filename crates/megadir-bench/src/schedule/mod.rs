@@ -284,8 +284,8 @@ pub fn looks(rules: &Rules) -> Option<Looks> {
 
 /// The A/A comparison of the baseline does not count.
 pub(crate) fn compares(plan: &Plan) -> bool {
-    let itself = |arm: &ArmId| plan.arms.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
-    plan.contrasts().iter().any(|(arm, _)| !itself(arm))
+    let is_control = |arm: &ArmId| plan.arms.get(arm.0 as usize).is_some_and(|c| c.role == Role::Control);
+    plan.contrasts().iter().any(|(arm, _)| !is_control(arm))
 }
 
 /// A check is due after `done` measured rounds, and every contrast is narrow enough.

@@ -58,7 +58,9 @@ fn replay(
                 if last && block.phase == Phase::Measure && void(&block) {
                     let arms = plan.arms.len();
                     let from = samples.len() - arms;
-                    samples[from..].iter_mut().for_each(|one| one.voided = Some(VoidReason::StolenTime));
+                    samples[from..]
+                        .iter_mut()
+                        .for_each(|sample| sample.voided = Some(VoidReason::StolenTime));
                 }
             }
         }
@@ -161,11 +163,11 @@ fn short_operations_are_repeated_to_a_millisecond() {
 #[test]
 fn an_arm_and_its_control_have_blocks_of_equal_length() {
     let plan = plan(&[4096, 8192], 4);
-    let itself =
-        plan.arms.iter().find(|planned| planned.role == Role::AgainstItself).expect("an arm against itself");
+    let control =
+        plan.arms.iter().find(|planned| planned.role == Role::Control).expect("an arm against itself");
     // The load slows every warm-up block of one of the two arms. On its own it would stop doubling at a quarter
     // of the other's length.
-    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.arm == itself.id {
+    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.arm == control.id {
         true => 120_000,
         false => 30_000,
     };

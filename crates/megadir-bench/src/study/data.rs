@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn errors_name_line_and_column() {
         let md5 = "names = \"md5\"\n";
-        for (fields, line, column, says) in [
+        for (fields, line, column, message) in [
             (format!("{md5}size = 7"), 1, 1, "size_bytes"),
             (format!("{md5}size_bytes = -7"), 1, 14, "-7"),
             (format!("{md5}sizes = \"lognormla:5\""), 1, 9, "did you mean 'lognormal'"),
@@ -122,9 +122,9 @@ mod tests {
             let (read, first) = read(&fields);
             let error = read.unwrap_err();
             assert!(error.starts_with(&format!("own.toml:{}:{column}: ", first + line)), "{first} {error}");
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(message), "{error}");
         }
-        for (fields, says) in [
+        for (fields, message) in [
             (md5.to_owned(), "neither"),
             (format!("{md5}size_bytes = 1\nsizes = \"1\""), "both"),
             (format!("{md5}size_bytes = 1\nspread = \"decimal:3/3\""), "does not accept the name"),
@@ -135,7 +135,7 @@ mod tests {
             ),
         ] {
             let error = read(&fields).0.unwrap_err();
-            assert!(error.starts_with("own.toml:") && error.contains(says), "{error}");
+            assert!(error.starts_with("own.toml:") && error.contains(message), "{error}");
         }
     }
 }

@@ -96,7 +96,8 @@ struct StudyFile {
     lookup: Option<LookupSpec>,
     refusal: Option<FillUntilFullSpec>,
     attributes: Option<StatAllSpec>,
-    ask: Option<StatSomeSpec>,
+    #[serde(rename = "ask")]
+    stat_some: Option<StatSomeSpec>,
     fill: Option<FillSpec>,
     layout: Option<LayoutSpec>,
     smallfile: Option<SmallFilesSpec>,
@@ -123,7 +124,7 @@ impl StudyFile {
             ("baseline", self.baseline.map(list)),
             ("lookup", self.lookup.map(Kind::Lookup)),
             ("attributes", self.attributes.map(Kind::StatAll)),
-            ("ask", self.ask.map(Kind::StatSome)),
+            ("ask", self.stat_some.map(Kind::StatSome)),
             ("fill", self.fill.map(Kind::Fill)),
             ("refusal", self.refusal.map(Kind::FillUntilFull)),
             ("layout", self.layout.map(Kind::Layout)),
@@ -137,10 +138,10 @@ impl StudyFile {
             (None, _) => {
                 return Err(format!("it has no work: add one of [{}]", names.join("], [")));
             }
-            (Some((one, _)), Some((other, _))) => {
-                return Err(format!("it has both [{one}] and [{other}]; remove one"));
+            (Some((section, _)), Some((second, _))) => {
+                return Err(format!("it has both [{section}] and [{second}]; remove one"));
             }
-            (Some(one), None) => one,
+            (Some(section), None) => section,
         };
         if section != "baseline" && groups {
             let text =
@@ -218,12 +219,12 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
 
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
-    for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {
+    for (start, kind) in [("unknown field `", "key"), ("unknown variant `", "value")] {
         if let Some((word, rest)) = message.strip_prefix(start).and_then(|rest| rest.split_once('`')) {
             let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
             return match known.is_empty() {
-                true => format!("unknown {what} '{word}'"),
-                false => format!("unknown {what} '{word}': {}", choices(word, known.iter().copied())),
+                true => format!("unknown {kind} '{word}'"),
+                false => format!("unknown {kind} '{word}': {}", choices(word, known.iter().copied())),
             };
         }
     }
@@ -336,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_contradiction_is_named() {
-        for (from, to, says) in [
+        for (from, to, message) in [
             ("rounds = 30", "rounds = 0", "1 round"),
             ("equivalence_band = 0.03", "equivalence_band = 3.0", "between 0 and 1"),
             ("stage = \"keep\"", "stage = \"sort\"", "may appear once"),
@@ -344,7 +345,7 @@ mod tests {
         ] {
             let text = BUILT_IN[0].text.replacen(from, to, 1);
             let error = from_text("own.toml", &text).unwrap_err().to_string();
-            assert!(error.starts_with("own.toml: ") && error.contains(says), "{error}");
+            assert!(error.starts_with("own.toml: ") && error.contains(message), "{error}");
         }
     }
 
@@ -352,21 +353,21 @@ mod tests {
     fn a_study_that_fills_directories_does_nothing_else() {
         let own = BUILT_IN.iter().find(|study| study.name == "limits").unwrap().text;
         let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n[refusal]";
-        for (from, to, says) in [
+        for (from, to, message) in [
             ("[refusal]", baseline, "[baseline] and [refusal]"),
             ("warm_up_rounds_min = 0", "warm_up_rounds_min = 1", "nothing to warm up"),
             ("entries = 160_000\n", "entries = 160_000\nsmaller = [1]\n", "only for [lookup]"),
             ("[refusal]\ntitle", "[refusl]\ntitle", "refusal"),
         ] {
             let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 
     #[test]
     fn contradictory_attribute_settings_are_refused() {
         let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n";
-        for (study, from, to, says) in [
+        for (study, from, to, message) in [
             ("attributes", "methods = []", "methods = [\"std-fz\"]", "did you mean 'std-fs'?"),
             ("attributes", "threads = [2, 4]", "threads = []", "attributes.threads needs"),
             ("attributes", "threads = [2, 4]", "threads = [0]", "attributes.threads needs"),
@@ -384,9 +385,9 @@ mod tests {
             ("stat-or-list", "[0.001, 0.003", "[0.003, 0.001", "ask.shares must ascend"),
             ("stat-or-list", "[ask]", "[attributes]\nthreads = [2]\n[ask]", "[attributes] and [ask]"),
         ] {
-            let own = BUILT_IN.iter().find(|one| one.name == study).unwrap().text;
+            let own = BUILT_IN.iter().find(|built_in| built_in.name == study).unwrap().text;
             let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
-            assert!(error.starts_with("own.toml:") && error.contains(says), "{error}");
+            assert!(error.starts_with("own.toml:") && error.contains(message), "{error}");
         }
     }
 

@@ -31,7 +31,7 @@ fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, Strin
             }
         }),
         (DeValue::Array(all), Value::Array(full)) => {
-            all.iter().find_map(|one| below(one.get_ref(), full.first()?, place))
+            all.iter().find_map(|value| below(value.get_ref(), full.first()?, place))
         }
         _ => None,
     }
@@ -57,7 +57,7 @@ fn every_claim() -> Claims {
 fn full_published() -> [Published; 1] {
     let text = || Some(String::new());
     [Published {
-        what: String::new(),
+        quantity: String::new(),
         value: 0.0,
         unit: String::new(),
         group: text(),
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_of_a_claim_is_refused_with_its_place_and_the_nearest_word() {
-        for (study, from, to, says) in [
+        for (study, from, to, message) in [
             ("listing", "growth = ", "grwth = ", "unknown key 'grwth' in [claims]: did you mean 'growth'?"),
             (
                 "listing",
@@ -107,13 +107,18 @@ mod tests {
                 "unknown key 'our' in [published]: did you mean 'ours'?",
             ),
         ] {
-            let own = BUILT_IN.iter().find(|one| one.name == study).unwrap().text;
+            let own = BUILT_IN.iter().find(|built_in| built_in.name == study).unwrap().text;
             let text = own.replacen(from, to, 1);
             assert_ne!(text, own, "{from}");
-            let changed = text.lines().zip(own.lines()).position(|(one, other)| one != other).unwrap() + 1;
+            let changed = text
+                .lines()
+                .zip(own.lines())
+                .position(|(changed_line, own_line)| changed_line != own_line)
+                .unwrap()
+                + 1;
             let error = from_text("own.toml", &text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("own.toml:{changed}:")), "{error}");
-            assert!(error.contains(says) && !error.contains('\n'), "{error}");
+            assert!(error.contains(message) && !error.contains('\n'), "{error}");
         }
     }
 }

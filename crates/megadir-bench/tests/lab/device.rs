@@ -106,8 +106,8 @@ fn devices_taken_by_others_are_not_formatted_again() {
     let text = error.to_string();
     assert!(text.contains("it has ext2 labelled 'home', not created by this program"), "{text}");
     drop(mounted);
-    let tells = Command::new("e2label").arg(disk.path()).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&tells.stdout).trim(), "home");
+    let label = Command::new("e2label").arg(disk.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&label.stdout).trim(), "home");
 }
 
 #[test]

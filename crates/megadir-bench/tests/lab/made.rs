@@ -10,7 +10,7 @@ use megadir_testkit::require;
 use super::support::{SIGNALS, attached, left, make, open};
 
 /// Required on this machine: the file systems of its kernel, and NTFS through FUSE.
-const HAD: [(&str, &str); 7] = [
+const FILE_SYSTEMS: [(&str, &str); 7] = [
     ("ext2", "ext2 (ext4 driver)"),
     ("ext3", "ext3 (ext4 driver)"),
     ("ext4", "ext4"),
@@ -24,7 +24,7 @@ const HAD: [(&str, &str); 7] = [
 fn each_file_system_is_made_mounted_and_removed() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
-    for (name, label) in HAD {
+    for (name, label) in FILE_SYSTEMS {
         let mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
         std::fs::write(mounted.path().join("file"), "x").unwrap();
         let described = mounted.describe(FsId(3));
@@ -80,7 +80,7 @@ fn a_panic_leaves_nothing() {
 fn remount_clears_the_cache_and_keeps_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
-    for (name, _) in HAD {
+    for (name, _) in FILE_SYSTEMS {
         let mut mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
         let file = mounted.path().join("file");
         std::fs::write(&file, vec![7; 1 << 20]).unwrap();
@@ -112,8 +112,8 @@ fn unavailable_file_systems_are_refused_with_the_reason() {
     let lab = require!(open(directory.path()));
     for name in ["reiserfs", "xfs:ftype=0", "ext4:mount=nonsense"] {
         match make(&lab, name) {
-            Err(LabError::Unavailable { name: told, reason }) => {
-                assert_eq!(told, name);
+            Err(LabError::Unavailable { name: unavailable, reason }) => {
+                assert_eq!(unavailable, name);
                 assert!(reason.len() > 20 && !reason.contains('\n'), "{reason}");
             }
             // Kernels before 6.13 have ReiserFS, and some support old XFS formats.

@@ -210,7 +210,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
     assert!(told.contains("except in memory; ext2 (ext4 driver) was reformatted "), "{told}");
     let Record { header: Header { plan, .. }, .. } = record(at);
     assert!(plan.rules.fresh_mounts);
-    let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.made_anew).collect();
+    let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.reformatted).collect();
     assert_eq!(anew, [true, false]);
     let on_ext2 = plan.arms.iter().filter(|planned| plan.data[planned.data.0 as usize].on == Some(FsId(0)));
     let chains: BTreeSet<u32> = on_ext2.map(|planned| planned.chain).collect();
@@ -414,7 +414,7 @@ fn the_same_thing_under_two_names_is_compared_as_two() {
     let of_group = |name: &str| header.plan.groups.iter().find(|group| group.name == name);
     assert!(of_group("chosen-ext4").is_some() && of_group("chosen-ext4:block=4k").is_some());
     let GroupRule::Pairs { pairs } = &of_group("file-system").expect("the group").rule else { panic!() };
-    let arms = header.plan.arms.iter().filter(|planned| planned.role != Role::AgainstItself).count();
+    let arms = header.plan.arms.iter().filter(|planned| planned.role != Role::Control).count();
     assert_eq!(pairs.len(), arms / 2);
     nothing_is_left(at, &["record", "report.html"]);
 }

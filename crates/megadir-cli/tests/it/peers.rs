@@ -70,7 +70,7 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
         let Work::Command(work) = &planned.work else { panic!("{planned:?}") };
         assert_eq!(measured(planned), 2, "{}: {errors}", planned.name);
         assert!(planned.role != Role::Baseline || work.program() == "{megadir}", "{}", planned.name);
-        if planned.role != Role::AgainstItself {
+        if planned.role != Role::Control {
             *arms.entry(&work.task).or_default() += 1;
         }
         programs.insert(work.program());

@@ -27,9 +27,9 @@ fn plan(plan: &Plan) -> Result<(), String> {
     plan.groups.iter().flat_map(|group| group.rule.arms()).try_for_each(|arm| cell_of(plan, arm))
 }
 
-fn in_order(what: &str, ids: impl Iterator<Item = u32>) -> Result<(), String> {
+fn in_order(name: &str, ids: impl Iterator<Item = u32>) -> Result<(), String> {
     match (0..).zip(ids).find(|(place, id)| place != id) {
-        Some((place, id)) => Err(format!("{what} at index {place} has id {id}")),
+        Some((place, id)) => Err(format!("{name} at index {place} has id {id}")),
         None => Ok(()),
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool)
             Err("it follows the end of the run".into())
         }
         Line::Header(_) => Err("a second header".into()),
-        Line::Sample(sample) => one(plan, sample, last),
+        Line::Sample(sample) => sample_in_order(plan, sample, last),
         Line::Used(used) => data_of(plan, used.data),
         Line::Built(built) => built.sets.iter().try_for_each(|set| data_of(plan, set.data)),
         Line::Epoch(epoch) => epoch_of(plan, epoch.epoch),
@@ -67,7 +67,7 @@ pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool)
     }
 }
 
-fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String> {
+fn sample_in_order(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String> {
     cell_of(plan, sample.arm)?;
     epoch_of(plan, sample.epoch)?;
     if let Some(last) = last.filter(|last| last.epoch > sample.epoch) {
@@ -96,7 +96,7 @@ fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {
     is_in(plan.rules.epochs.max(1) as usize, "epoch", epoch)
 }
 
-fn is_in(all: usize, what: &str, index: u32) -> Result<(), String> {
+fn is_in(all: usize, name: &str, index: u32) -> Result<(), String> {
     let there = (index as usize) < all;
-    if there { Ok(()) } else { Err(format!("{what} {index} is not in the plan")) }
+    if there { Ok(()) } else { Err(format!("{name} {index} is not in the plan")) }
 }

@@ -91,8 +91,8 @@ pub struct Axes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
     /// `true` for an arm that is compared with an equal one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub itself: bool,
+    #[serde(rename = "itself", skip_serializing_if = "std::ops::Not::not")]
+    pub is_control: bool,
 }
 
 /// Operation in the words of the study.
@@ -103,7 +103,8 @@ pub enum Operation {
     List,
     Lookup,
     StatAll,
-    Ask,
+    #[serde(rename = "ask")]
+    StatSome,
     FillUntilRefused,
     MakeDirectories,
     /// As a step of its own.
@@ -152,7 +153,7 @@ impl Operation {
             Self::List => "list",
             Self::Lookup => "look up",
             Self::StatAll => "stat all",
-            Self::Ask => "ask",
+            Self::StatSome => "ask",
             Self::FillUntilRefused => "fill until refused",
             Self::MakeDirectories => "make directories",
             Self::Create => "create",
@@ -194,7 +195,9 @@ impl Axes {
                 entries,
                 ..Self::of(Operation::StatAll)
             },
-            Work::Ask { files } => Self { files: Some(*files), entries, ..Self::of(Operation::Ask) },
+            Work::StatSome { files } => {
+                Self { files: Some(*files), entries, ..Self::of(Operation::StatSome) }
+            }
             Work::FillUntilRefused { .. } => Self::of(Operation::FillUntilRefused),
             Work::List { .. } => Self::of(Operation::List),
             Work::Remove(_) => Self::of(Operation::Remove),
@@ -228,12 +231,12 @@ impl Axes {
 
     /// Runs are matched by these names, so their form is that of old records.
     pub fn name(&self) -> String {
-        let itself = if self.itself { " (itself)" } else { "" };
+        let control = if self.is_control { " (itself)" } else { "" };
         // A chain's own state is part of what is compared with itself; a crossed state is added to both.
         let has_own_state = self.workers.is_some() && self.operation.is_some_and(Operation::is_of_life);
         let mut name = self.label.clone().unwrap_or_else(|| self.work());
         if !has_own_state {
-            name.push_str(itself);
+            name.push_str(control);
         }
         if self.aged {
             name.push_str(", aged");
@@ -241,7 +244,7 @@ impl Axes {
         push(&mut name, self.cache.as_ref());
         name.extend(self.for_cache.as_ref().map(|cache| format!(" (for {cache})")));
         if has_own_state {
-            name.push_str(itself);
+            name.push_str(control);
         }
         push(&mut name, self.file_system.as_ref());
         name
@@ -353,13 +356,13 @@ pub fn directories_words(directories: MakeDirectories) -> &'static str {
 }
 
 pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
-    let (one, several) = match kind {
+    let (singular, plural) = match kind {
         None => ("worker", "workers"),
         Some(WorkerKind::Process) => ("process", "processes"),
         Some(WorkerKind::Rank) => ("rank", "ranks"),
         Some(WorkerKind::Thread) => ("thread", "threads"),
     };
-    format!("{count} {}", if count == 1 { one } else { several })
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 pub fn directories(count: u64) -> String {

@@ -57,7 +57,8 @@ pub enum Work {
     },
     /// Opens the directory and queries type, size and modification time of some entries by name in each
     /// operation; on Windows by full path.
-    Ask {
+    #[serde(rename = "ask")]
+    StatSome {
         /// Drawn without repetition for every operation.
         files: u64,
     },
@@ -99,7 +100,7 @@ impl Work {
             Self::Files(work) => Some((work.files(), 0)),
             Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
-            Self::Ask { files } => Some((*files, 0)),
+            Self::StatSome { files } => Some((*files, 0)),
             Self::Command(work) => match work.same {
                 SameWork::ExitCode | SameWork::Unequal => Some((0, 0)),
                 SameWork::Lines | SameWork::Count | SameWork::Left => {
@@ -112,7 +113,7 @@ impl Work {
     pub fn operations(&self) -> Option<u64> {
         match self {
             Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => None,
-            Self::Attributes { .. } | Self::Ask { .. } => None,
+            Self::Attributes { .. } | Self::StatSome { .. } => None,
             Self::Files(work) => Some(work.files().max(1)),
             Self::Remove(work) => Some(work.files.max(1)),
             Self::Command(_) => Some(1),
@@ -137,7 +138,7 @@ impl Work {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
             Self::Command(_) => !self.is_changing_command(),
-            Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::Ask { .. } => true,
+            Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::StatSome { .. } => true,
             Self::FillUntilRefused { .. } | Self::Remove(_) => false,
         }
     }

@@ -74,24 +74,24 @@ fn each_contradiction_is_named() {
         ),
     ];
     for (spoil, expected) in cases {
-        let said = about(spoil);
+        let sentences = about(spoil);
         // What follows a lost sample is still in order.
-        assert!(said.len() == 1 || !expected.contains("is missing from"), "{expected}: {said:?}");
+        assert!(sentences.len() == 1 || !expected.contains("is missing from"), "{expected}: {sentences:?}");
         assert!(
-            said.iter().any(|sentence| sentence.contains(expected.trim_end_matches('.'))),
-            "{expected}: {said:?}"
+            sentences.iter().any(|sentence| sentence.contains(expected.trim_end_matches('.'))),
+            "{expected}: {sentences:?}"
         );
     }
 }
 
 #[test]
 fn a_hundred_of_a_kind_are_one_sentence() {
-    let said = about(|record| record.samples.iter_mut().for_each(|sample| sample.latency = None));
+    let sentences = about(|record| record.samples.iter_mut().for_each(|sample| sample.latency = None));
     // An arm without further data than its samples.
-    assert_eq!(said, Vec::<String>::new());
-    let said = about(|record| {
+    assert_eq!(sentences, Vec::<String>::new());
+    let sentences = about(|record| {
         record.header.plan.arms[1].rate_per_s = Some(10);
         record.samples.iter_mut().for_each(|sample| sample.latency = None);
     });
-    assert_eq!(said, ["`arm 1` lacks the times of its single operations in round 1 (and 2 more)."]);
+    assert_eq!(sentences, ["`arm 1` lacks the times of its single operations in round 1 (and 2 more)."]);
 }

@@ -148,9 +148,9 @@ fn plan() -> Plan {
         unavailable: Vec::new(),
         data: data(),
         groups: groups(),
-        arms: vec![arm(0, Role::Baseline), arm(1, Role::AgainstItself)],
+        arms: vec![arm(0, Role::Baseline), arm(1, Role::Control)],
         published: vec![Published {
-            what: "ls".into(),
+            quantity: "ls".into(),
             value: 5.8,
             unit: "s".into(),
             group: None,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::between::Run;
 use crate::between::matched::Side;
-use crate::warning::{Advisory, DISTURBING, Warning, told};
+use crate::warning::{Advisory, DISTURBING, Warning, displayed};
 use crate::{Report, text};
 
 /// Phrases; none for two runs of the same study on the same machine and file system. Program version, seed
@@ -13,32 +13,33 @@ use crate::{Report, text};
 pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     let (before, after) = (&old.header.machine, &new.header.machine);
     let mut found = Vec::new();
-    let mut differ = |what: &str, old: Option<String>, new: Option<String>| {
+    let mut differ = |name: &str, old: Option<String>, new: Option<String>| {
         if old != new {
-            let name = |value: Option<String>| {
+            let text = |value: Option<String>| {
                 value.filter(|value| !value.is_empty()).unwrap_or_else(|| "unknown".into())
             };
-            found.push(format!("{what}: {} against {}", name(old), name(new)));
+            found.push(format!("{name}: {} against {}", text(old), text(new)));
         }
     };
     differ("study", Some(old.header.plan.study.clone()), Some(new.header.plan.study.clone()));
     if let (Some(old), Some(new)) = (&before.host, &after.host) {
         differ("host", Some(old.clone()), Some(new.clone()));
     }
-    for (what, of) in MACHINE {
-        differ(what, of(before), of(after));
+    for (name, of) in MACHINE {
+        differ(name, of(before), of(after));
     }
-    for (what, of) in FILE_SYSTEM {
-        differ(what, of(&before.file_system), of(&after.file_system));
+    for (name, of) in FILE_SYSTEM {
+        differ(name, of(&before.file_system), of(&after.file_system));
     }
-    for (what, of) in LISTS {
+    for (name, of) in LISTS {
         let (old, new) = (of(before), of(after));
         if !old.is_empty() && !new.is_empty() {
-            let lacking = |one: &[String], other: &[String]| {
-                let lines: Vec<String> = one.iter().filter(|line| !other.contains(line)).cloned().collect();
+            let lacking = |lines: &[String], lacking_in: &[String]| {
+                let lines: Vec<String> =
+                    lines.iter().filter(|line| !lacking_in.contains(line)).cloned().collect();
                 Some(lines.join(", ")).filter(|lines| !lines.is_empty()).or(Some("none of these".to_owned()))
             };
-            differ(what, lacking(&old, &new), lacking(&new, &old));
+            differ(name, lacking(&old, &new), lacking(&new, &old));
         }
     }
     let made = |record: &Record| {
@@ -103,7 +104,7 @@ const FILE_SYSTEM: [Fact<FileSystem, Option<String>>; 5] = [
     ("mount options", |system| system.mount_options.clone()),
     ("size of blocks", |system| system.block_bytes.map(text::bytes)),
     ("attributes of the directory", |system| {
-        Some(system.directory.join(", ")).filter(|told| !told.is_empty())
+        Some(system.directory.join(", ")).filter(|names| !names.is_empty())
     }),
     ("features of the file system", |system| system.features.as_ref().map(|features| features.join(" "))),
 ];
@@ -124,8 +125,9 @@ pub(super) fn doubts(side: &Side<'_>) -> Vec<Doubt> {
 }
 
 pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
-    let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
-    let warned = told(&warned).into_iter().map(|told| (told.kind, told.text));
+    let warned: Vec<Advisory> =
+        report.warnings.iter().filter(|advisory| speaks_against(advisory)).cloned().collect();
+    let warned = displayed(&warned).into_iter().map(|displayed| (displayed.kind, displayed.text));
     let before = report.summary.machine.pressure.cpu_some_10s_percent;
     let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
         let text = format!(

@@ -24,7 +24,8 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     pub slower_by: Option<f64>,
-    pub says: GateSays,
+    #[serde(rename = "says")]
+    pub verdict: GateVerdict,
     /// Arms slower than tolerated, listed even if the gate could not be judged.
     pub slower: Vec<String>,
     /// Arms that are not shown to be slower, but whose intervals include the limit.
@@ -36,7 +37,7 @@ pub struct Gate {
 }
 
 megadir_record::named! {
-    pub enum GateSays {
+    pub enum GateVerdict {
         Passed = "passed",
         Slower = "slower",
         NotJudged = "not-judged",
@@ -80,7 +81,7 @@ impl Unjudged {
 }
 
 impl Between {
-    pub fn ask(&mut self, condition: Condition) {
+    pub fn apply(&mut self, condition: Condition) {
         let waived = |reason: &&Unjudged| match reason.kind {
             UnjudgedKind::SingleRun => condition.single_run,
             UnjudgedKind::Warned => condition.despite_warnings,
@@ -148,14 +149,14 @@ impl Gate {
             let text = format!("a slowdown of {} would not be seen; measure more runs", text::chosen(missed));
             because.push(Unjudged { kind: UnjudgedKind::WideInterval, text, arms: names(&wide) });
         }
-        let says = match (because.is_empty(), slower.is_empty()) {
-            (false, _) => GateSays::NotJudged,
-            (true, false) => GateSays::Slower,
-            (true, true) => GateSays::Passed,
+        let verdict = match (because.is_empty(), slower.is_empty()) {
+            (false, _) => GateVerdict::NotJudged,
+            (true, false) => GateVerdict::Slower,
+            (true, true) => GateVerdict::Passed,
         };
         Self {
             slower_by: by,
-            says,
+            verdict,
             slower: names(&slower),
             open: names(&open),
             open_up_to: open.iter().filter_map(upper_end).reduce(f64::max),
@@ -163,17 +164,17 @@ impl Gate {
         }
     }
 
-    pub fn verdict(&self) -> String {
-        let asked = self.asked();
-        match self.says {
-            GateSays::Passed => {
-                format!("The gate passed: every arm was judged, and none is shown to be slower {asked}.")
+    pub fn sentence(&self) -> String {
+        let limit = self.tolerance();
+        match self.verdict {
+            GateVerdict::Passed => {
+                format!("The gate passed: every arm was judged, and none is shown to be slower {limit}.")
             }
-            GateSays::Slower => {
+            GateVerdict::Slower => {
                 let arms = text::counted(self.slower.len() as u64, "arm");
-                format!("The gate failed: {arms} took longer {asked}.")
+                format!("The gate failed: {arms} took longer {limit}.")
             }
-            GateSays::NotJudged => {
+            GateVerdict::NotJudged => {
                 let reasons = text::counted(self.because.len() as u64, "reason");
                 format!("The gate could not be judged, for {reasons}.")
             }
@@ -189,18 +190,18 @@ impl Gate {
         lines.extend(
             self.because.iter().map(|reason| format!("the gate cannot be judged: {}", reason.line())),
         );
-        if let Some(up_to) = self.open_up_to.filter(|_| self.says == GateSays::Passed) {
-            let (asked, arms) = (self.asked(), text::counted(self.open.len() as u64, "arm"));
+        if let Some(up_to) = self.open_up_to.filter(|_| self.verdict == GateVerdict::Passed) {
+            let (tolerance, arms) = (self.tolerance(), text::counted(self.open.len() as u64, "arm"));
             let up_to = text::ratio(up_to, None);
             lines.push(format!(
-                "no arm is shown to be slower {asked}, but for {arms} up to {up_to} cannot be excluded ({}); more runs would narrow it",
+                "no arm is shown to be slower {tolerance}, but for {arms} up to {up_to} cannot be excluded ({}); more runs would narrow it",
                 named(&self.open)
             ));
         }
         lines
     }
 
-    fn asked(&self) -> String {
+    fn tolerance(&self) -> String {
         match self.slower_by {
             Some(by) => format!("by more than {}", text::chosen(by)),
             None => "beyond the equivalence band".into(),

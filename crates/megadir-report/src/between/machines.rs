@@ -10,7 +10,7 @@ use crate::render::machine::machine_line;
 use crate::render::paint::{self, Tone};
 use crate::render::{Page, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, markdown as md, pretty, push_table};
 use crate::report::Report;
-use crate::summary::{GroupReading, GroupSummary, Outcome, Says, Summary};
+use crate::summary::{GroupReading, GroupSummary, Outcome, OutcomeClass, Summary};
 use crate::text;
 
 const VERSION: u32 = 1;
@@ -133,7 +133,7 @@ fn judged(summary: &Summary) -> Vec<Judged<'_>> {
         match &group.reading {
             // A baseline against itself describes a run, not a machine.
             GroupReading::Compare(read) => {
-                let arms = read.rows.iter().filter(|contrast| !summary.is_against_itself(contrast.arm));
+                let arms = read.rows.iter().filter(|contrast| !summary.is_control(contrast.arm));
                 arms.map(|contrast| row(contrast.arm, read.baseline, &contrast.outcome)).collect()
             }
             GroupReading::Pairs(read) => {
@@ -156,7 +156,12 @@ fn judged(summary: &Summary) -> Vec<Judged<'_>> {
             | GroupReading::Unreadable { .. } => Vec::new(),
         }
     };
-    summary.groups.iter().flat_map(of_group).filter(|row: &Judged<'_>| row.outcome.says().is_some()).collect()
+    summary
+        .groups
+        .iter()
+        .flat_map(of_group)
+        .filter(|row: &Judged<'_>| row.outcome.class().is_some())
+        .collect()
 }
 
 fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
@@ -187,11 +192,11 @@ fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
 }
 
 fn travels<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Travels {
-    let classes: Vec<Says> = outcomes.filter_map(Outcome::says).collect();
-    let decided = text::distinct(classes.iter().copied().filter(|class| *class != Says::Open));
+    let classes: Vec<OutcomeClass> = outcomes.filter_map(Outcome::class).collect();
+    let decided = text::distinct(classes.iter().copied().filter(|class| *class != OutcomeClass::Open));
     match decided.len() {
         2.. => Travels::No,
-        1 if !classes.contains(&Says::Open) => Travels::Yes,
+        1 if !classes.contains(&OutcomeClass::Open) => Travels::Yes,
         _ => Travels::Undecided,
     }
 }
@@ -210,7 +215,8 @@ fn times(study: &str, summaries: &[&Summary]) -> Option<Times> {
     let all: Vec<Vec<f64>> = names.into_iter().filter_map(quotients).collect();
     let range = |machine: usize| {
         let quotients = all.iter().map(|quotients| quotients[machine]);
-        quotients.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)))
+        quotients
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), quotient| (low.min(quotient), high.max(quotient)))
     };
     let each = (0..others.len()).map(range).collect();
     (!all.is_empty()).then(|| Times { study: study.to_owned(), arms: all.len(), each })
@@ -221,7 +227,7 @@ impl Machines {
         self.ratios.iter().filter(|ratio| ratio.travels == travels).count() as u64
     }
 
-    fn answer(&self) -> String {
+    fn headline(&self) -> String {
         let parts = [
             (self.count(Travels::Yes), "have the same verdict on every machine"),
             (self.count(Travels::No), "have different verdicts"),
@@ -294,7 +300,7 @@ const TIMES: &str = "Times do not";
 
 fn screen(machines: &Machines, view: &View) -> String {
     let mut page = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
-    page.sentences(&machines.answer(), "", Tone::Heading, 2);
+    page.sentences(&machines.headline(), "", Tone::Heading, 2);
     page.each_within(machines.missing_line(), "! ", Tone::Alarm, 2);
     let mut below = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
     push_table(&mut below, Some(TIMES.to_owned()), machines.time_grid(), SCREEN_LINES_MAX / 2);
@@ -309,7 +315,7 @@ fn screen(machines: &Machines, view: &View) -> String {
 
 fn table(machines: &Machines, view: &View) -> String {
     let mut page = Page::new(view.width, view.style);
-    page.paragraph(&machines.answer(), "", Tone::Heading);
+    page.paragraph(&machines.headline(), "", Tone::Heading);
     page.paragraphs(machines.missing_line(), "! ", Tone::Alarm);
     page.paragraphs(machines.machine_lines(), "", Tone::Plain);
     page.titled(RATIOS, Some(machines.ratio_grid(page.width)));
@@ -319,7 +325,7 @@ fn table(machines: &Machines, view: &View) -> String {
 
 fn markdown(machines: &Machines, _: &View) -> String {
     let clean = md::clean;
-    let mut page = format!("## {}\n\n**{}**\n\n", RATIOS, clean(&machines.answer()));
+    let mut page = format!("## {}\n\n**{}**\n\n", RATIOS, clean(&machines.headline()));
     let lines = machines.machine_lines().map(|line| format!("* {}\n", clean(&line)));
     page.extend(lines);
     page.push('\n');

@@ -59,7 +59,7 @@ pub(super) fn arms<'a>(sides: &[Side<'a>; 2]) -> Vec<Matched<'a>> {
     let of_side = |side: usize| sides[side].runs.iter().enumerate().map(move |(at, run)| (side, at, run));
     for (side, at, run) in of_side(NEW).chain(of_side(OLD)) {
         let record = &run.report.record;
-        for planned in record.header.plan.arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
+        for planned in record.header.plan.arms.iter().filter(|planned| planned.role != Role::Control) {
             let places = named.entry(planned.name.as_str()).or_default();
             let fits = |place: &usize| {
                 let known = &arms[*place];
@@ -97,13 +97,13 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     values.next().is_none_or(|first| values.all(|value| value == first))
 }
 
-fn same((of_one, one): (&Record, &Arm), (of_other, other): (&Record, &Arm)) -> bool {
+fn same((left_record, left): (&Record, &Arm), (right_record, right): (&Record, &Arm)) -> bool {
     let of = |planned: &Arm| (planned.cache, planned.rate_per_s, planned.operations, work(planned));
-    let data = (of_one.header.plan.data_set(one.data), of_other.header.plan.data_set(other.data));
-    let alike = |one: &Data, other: &Data| one.entries == other.entries && one.source == other.source;
-    one.name == other.name
-        && of(one) == of(other)
-        && matches!(data, (Some(one), Some(other)) if alike(one, other))
+    let data = (left_record.header.plan.data_set(left.data), right_record.header.plan.data_set(right.data));
+    let alike = |left: &Data, right: &Data| left.entries == right.entries && left.source == right.source;
+    left.name == right.name
+        && of(left) == of(right)
+        && matches!(data, (Some(left), Some(right)) if alike(left, right))
 }
 
 fn work(planned: &Arm) -> Work {

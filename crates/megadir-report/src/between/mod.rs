@@ -11,7 +11,7 @@ mod render;
 mod unjudged;
 
 pub use comparability::{Doubt, differences};
-pub use gate::{Condition, Gate, GateSays, Unjudged, UnjudgedKind};
+pub use gate::{Condition, Gate, GateVerdict, Unjudged, UnjudgedKind};
 pub use machines::{MachineRuns, Machines, Travels, machines, render_machines};
 pub use render::{FORMATS, Format, csv, format_named, html, markdown, screen, table};
 pub use unjudged::is_same;

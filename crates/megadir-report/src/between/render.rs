@@ -1,6 +1,6 @@
 //! Formats of a comparison of runs: its sentences and its grid.
 
-use crate::between::{Basis, Between, Doubt, GateSays, Row};
+use crate::between::{Basis, Between, Doubt, GateVerdict, Row};
 use crate::formats::View;
 use crate::page::{FAINT, LOUD, Page, document, push_grid};
 use crate::render::grid::{Grid, Legends, Text, headings};
@@ -8,7 +8,7 @@ use crate::render::paint::{self, Tone};
 use crate::render::{
     SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table, quoted, rounded,
 };
-use crate::summary::{Resolution, Says};
+use crate::summary::{OutcomeClass, Resolution};
 use crate::{chart, render, text};
 
 fn heading(between: &Between) -> String {
@@ -33,7 +33,7 @@ fn alarms(between: &Between) -> Vec<String> {
 /// Lines of the gate, or the answer if none was asked for.
 fn leading(between: &Between) -> Vec<String> {
     let lines = gate(between);
-    if lines.is_empty() { vec![answer(between)] } else { lines }
+    if lines.is_empty() { vec![headline(between)] } else { lines }
 }
 
 fn caution(between: &Between) -> Option<String> {
@@ -52,7 +52,9 @@ fn caution(between: &Between) -> Option<String> {
 
 fn gate(between: &Between) -> Vec<String> {
     let Some(gate) = &between.gate else { return Vec::new() };
-    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| text::capital(line) + ".")).collect()
+    std::iter::once(gate.sentence())
+        .chain(gate.lines().iter().map(|line| text::capital(line) + "."))
+        .collect()
 }
 
 fn notes(between: &Between) -> Vec<String> {
@@ -127,7 +129,7 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
 
 fn tone(between: &Between) -> Tone {
     match &between.gate {
-        Some(gate) if gate.says != GateSays::Passed => Tone::Alarm,
+        Some(gate) if gate.verdict != GateVerdict::Passed => Tone::Alarm,
         _ => Tone::Plain,
     }
 }
@@ -166,23 +168,23 @@ const HEADINGS: &str = "row,arm,cache,old_runs,new_runs,old_rounds,new_rounds,ol
 pub fn csv(between: &Between) -> String {
     let mut rows: Vec<[String; 15]> = between.rows.iter().map(|row| of_arm(between, row)).collect();
     if let Some(mean) = between.geometric_mean {
-        let mut fields = said("geometric-mean", "", "");
+        let mut fields = line_of("geometric-mean", "", "");
         fields[9] = rounded(mean).to_string();
         rows.push(fields);
     }
-    rows.extend(between.only_old.iter().map(|arm| said("only-old", arm, "")));
-    rows.extend(between.only_new.iter().map(|arm| said("only-new", arm, "")));
-    rows.extend(between.differences.iter().map(|line| said("difference", "", line)));
-    rows.extend(between.disturbances.iter().map(|line| said("disturbance", "", line)));
-    let warning = |doubt: &Doubt| said("warning", "", &format!("{}: {}", doubt.run, doubt.text));
+    rows.extend(between.only_old.iter().map(|arm| line_of("only-old", arm, "")));
+    rows.extend(between.only_new.iter().map(|arm| line_of("only-new", arm, "")));
+    rows.extend(between.differences.iter().map(|line| line_of("difference", "", line)));
+    rows.extend(between.disturbances.iter().map(|line| line_of("disturbance", "", line)));
+    let warning = |doubt: &Doubt| line_of("warning", "", &format!("{}: {}", doubt.run, doubt.text));
     rows.extend(between.doubts.iter().map(warning));
     for reason in &between.unjudged {
         let text = format!("{}: {}", reason.kind.name(), reason.text);
-        rows.push(said("unjudged", &reason.arms.join("; "), &text));
+        rows.push(line_of("unjudged", &reason.arms.join("; "), &text));
     }
     if let Some(gate) = &between.gate {
-        rows.push(said("gate", "", gate.says.name()));
-        rows.extend(gate.lines().iter().map(|line| said("gate", "", line)));
+        rows.push(line_of("gate", "", gate.verdict.name()));
+        rows.extend(gate.lines().iter().map(|line| line_of("gate", "", line)));
     }
     let line = |fields: [String; 15]| fields.each_ref().map(|field| quoted(field)).join(",") + "\n";
     std::iter::once(HEADINGS.to_owned()).chain(rows.into_iter().map(line)).collect()
@@ -212,7 +214,7 @@ fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     ]
 }
 
-fn said(kind: &str, arm: &str, text: &str) -> [String; 15] {
+fn line_of(kind: &str, arm: &str, text: &str) -> [String; 15] {
     let mut fields = [const { String::new() }; 15];
     fields[0] = kind.into();
     fields[1] = arm.into();
@@ -223,13 +225,17 @@ fn said(kind: &str, arm: &str, text: &str) -> [String; 15] {
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub name: &'static str,
-    pub what: &'static str,
+    pub description: &'static str,
     /// With a final newline; only terminal formats use the view.
     pub render: fn(&Between, &View) -> String,
 }
 
-const fn format(name: &'static str, what: &'static str, render: fn(&Between, &View) -> String) -> Format {
-    Format { name, what, render }
+const fn format(
+    name: &'static str,
+    description: &'static str,
+    render: fn(&Between, &View) -> String,
+) -> Format {
+    Format { name, description, render }
 }
 
 pub const FORMATS: &[Format] = &[
@@ -272,20 +278,20 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     page.text
 }
 
-fn answer(between: &Between) -> String {
-    let number = |says| between.rows.iter().filter(|row| row.outcome.says() == says).count() as u64;
-    let parts = ORDER.map(|(says, word)| (number(says), word));
+fn headline(between: &Between) -> String {
+    let number = |class| between.rows.iter().filter(|row| row.outcome.class() == class).count() as u64;
+    let parts = ORDER.map(|(class, word)| (number(class), word));
     text::divided(&text::counted(between.rows.len() as u64, "arm"), &parts)
 }
 
-const ORDER: [(Option<Says>, &str); 5] = [
-    (Some(Says::Slower), "slower"),
-    (Some(Says::Faster), "faster"),
+const ORDER: [(Option<OutcomeClass>, &str); 5] = [
+    (Some(OutcomeClass::Slower), "slower"),
+    (Some(OutcomeClass::Faster), "faster"),
     (None, "not comparable"),
-    (Some(Says::Open), "undecided"),
-    (Some(Says::Same), "the same"),
+    (Some(OutcomeClass::Open), "undecided"),
+    (Some(OutcomeClass::Same), "the same"),
 ];
 
 fn rank(row: &Row) -> usize {
-    ORDER.iter().position(|(says, _)| row.outcome.says() == *says).unwrap_or(ORDER.len())
+    ORDER.iter().position(|(class, _)| row.outcome.class() == *class).unwrap_or(ORDER.len())
 }

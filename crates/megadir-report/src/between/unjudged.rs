@@ -54,22 +54,23 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
 }
 
 fn same_runs(old: &Side<'_>, new: &Side<'_>) -> Option<Unjudged> {
-    let (one, other) = old.runs.iter().find_map(|one| {
-        Some((one, new.runs.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
+    let (before, after) = old.runs.iter().find_map(|before| {
+        Some((before, new.runs.iter().find(|after| is_same(&before.report.record, &after.report.record))?))
     })?;
-    let text = format!("{} is {} once more; measure the new version", new.name_of(other), old.name_of(one));
+    let text =
+        format!("{} is {} once more; measure the new version", new.name_of(after), old.name_of(before));
     Some(Unjudged::whole(UnjudgedKind::SameRun, &text))
 }
 
 /// Records of the same run; one may be longer.
-pub fn is_same(one: &Record, other: &Record) -> bool {
+pub fn is_same(left: &Record, right: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
     let taken =
         |sample: &Sample| (sample.epoch, sample.round, sample.arm, sample.start_ns, sample.elapsed_ns);
-    let mut both = one.samples.iter().zip(&other.samples).peekable();
-    started(one) == started(other)
+    let mut both = left.samples.iter().zip(&right.samples).peekable();
+    started(left) == started(right)
         && both.peek().is_some()
-        && both.all(|(one, other)| taken(one) == taken(other))
+        && both.all(|(left, right)| taken(left) == taken(right))
 }
 
 fn incomplete(side: &Side<'_>, run: &Run<'_>) -> Option<Unjudged> {
@@ -139,6 +140,6 @@ fn missing_rounds(run: &Run<'_>, rounds: &Rounds<'_>, planned: &Arm) -> Option<S
         }
         false => "",
     };
-    let said = run.report.summary.progress.ending != Ending::Complete && !refused;
-    (measured < all && !said).then(|| format!("measured {measured} of {all} rounds{why}"))
+    let ended_early = run.report.summary.progress.ending != Ending::Complete && !refused;
+    (measured < all && !ended_early).then(|| format!("measured {measured} of {all} rounds{why}"))
 }

@@ -99,11 +99,11 @@ impl Axis {
         }
     }
 
-    pub(super) fn title(&self, what: &str) -> String {
+    pub(super) fn title(&self, quantity: &str) -> String {
         let unit = self.unit_name();
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
         let log = if self.log { " (logarithmic)" } else { "" };
-        format!("{what}{unit}{log}")
+        format!("{quantity}{unit}{log}")
     }
 
     fn written(&self, tick: f64, scale: Option<(&str, f64)>) -> String {

@@ -5,7 +5,7 @@ use super::{FONT_PX, LINE_PX};
 use crate::render::paint::{fill, is_control, words};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PlacedText {
     pub text: String,
     pub left: f64,
     pub top: f64,
@@ -13,7 +13,7 @@ pub struct Place {
     pub bottom: f64,
 }
 
-impl Place {
+impl PlacedText {
     pub fn covers(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right
@@ -48,7 +48,7 @@ pub(super) struct Drawing {
     width: f64,
     height: f64,
     body: String,
-    texts: Vec<Place>,
+    texts: Vec<PlacedText>,
     hatched: bool,
 }
 
@@ -70,7 +70,7 @@ impl Drawing {
         self.height.ceil()
     }
 
-    pub(super) fn texts(&self) -> &[Place] {
+    pub(super) fn texts(&self) -> &[PlacedText] {
         &self.texts
     }
 
@@ -98,7 +98,8 @@ impl Drawing {
             Anchor::Middle => (x - width / 2.0, "m"),
             Anchor::End => (x - width, "e"),
         };
-        let place = Place { text: text.into(), left, top: y - 11.0, right: left + width, bottom: y + 3.0 };
+        let place =
+            PlacedText { text: text.into(), left, top: y - 11.0, right: left + width, bottom: y + 3.0 };
         self.reach(place.bottom + 2.0);
         self.texts.push(place);
         let classes = [class, name].join(" ");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use megadir_record::{ArmId, Work};
 
-use crate::chart::rows::{Frame, Mark, Row, draw, key_of, told};
+use crate::chart::rows::{Frame, Mark, Row, description_of, draw, key_of};
 use crate::chart::{Axis, Picture, Shape, Unit, Width, bounds};
 use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, PairRow};
@@ -15,7 +15,7 @@ pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> O
     let state = |arm: ArmId| summary.arm(arm).map(|arm| arm.planned.cache);
     let (pairs, names) = differing(group, state)?;
     let rows = pairs.into_iter().map(|row| (summary.circumstances(&row.pair), sides(row, &names)));
-    let (mut drawn, mut values, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut drawn, mut values, mut phrases) = (Vec::new(), Vec::new(), Vec::new());
     for (at, sides) in text::grouped(rows) {
         let states: BTreeMap<usize, ArmId> = sides.into_iter().flatten().collect();
         let time = |(place, arm)| Some((place, summary.timing(arm)?.time_ns.value));
@@ -24,7 +24,7 @@ pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> O
             drawn.push(row(&at, &times));
             values.extend(times.iter().map(|(_, time)| *time));
             let each = times.iter().map(|(place, time)| format!("{} {}", names[*place], text::time(*time)));
-            told.push(format!("{at}: {}", each.collect::<Vec<_>>().join(", ")));
+            phrases.push(format!("{at}: {}", each.collect::<Vec<_>>().join(", ")));
         }
     }
     if drawn.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> O
     }
     let axis = Axis::log(Unit::Time, values);
     let frame = Frame { key: key_of(&names), ..Frame::new(width, "median time of an operation", axis) };
-    let described = format!("Median times in each state of the cache. {}.", told.join("; "));
+    let described = format!("Median times in each state of the cache. {}.", phrases.join("; "));
     Some(Picture::new("dumbbell", Some(&group.name), &group.title, draw(&frame, &drawn), described))
 }
 
@@ -44,13 +44,14 @@ fn differing<State: PartialEq>(
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let differs = |row: &&PairRow| state(row.pair.arm) != state(row.pair.to);
     let rows: Vec<&PairRow> = pairs.rows.iter().filter(differs).collect();
-    let names = text::distinct(rows.iter().flat_map(|row| [row.pair.than.as_str(), row.pair.what.as_str()]));
+    let names =
+        text::distinct(rows.iter().flat_map(|row| [row.pair.than.as_str(), row.pair.subject.as_str()]));
     Some((rows, names))
 }
 
 fn sides(row: &PairRow, names: &[&str]) -> [(usize, ArmId); 2] {
     let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
-    [(place(&row.pair.than), row.pair.to), (place(&row.pair.what), row.pair.arm)]
+    [(place(&row.pair.than), row.pair.to), (place(&row.pair.subject), row.pair.arm)]
 }
 
 fn row(at: &str, times: &[(usize, f64)]) -> Row {
@@ -74,21 +75,21 @@ pub(super) fn durability(report: &Report, group: &GroupSummary, width: Width) ->
     let (pairs, names) = differing(group, sync)?;
     let (mut drawn, mut values) = (Vec::new(), Vec::new());
     for row in pairs {
-        let (mut marks, mut told) = (Vec::new(), Vec::new());
+        let (mut marks, mut phrases) = (Vec::new(), Vec::new());
         for (place, arm) in sides(row, &names) {
             let Some(figure) = summary.timing(arm).map(|timing| timing.time_ns) else { continue };
             marks.extend(figure.interval.map(|range| Mark::Range { range, class: "even" }));
             marks.push(Mark::Dot { at: figure.value, shape: Shape::of(place), class: format!("s{place}") });
             values.extend(figure.ends());
-            told.push(text::time(figure.value));
+            phrases.push(text::time(figure.value));
         }
-        drawn.push(Row::new(summary.circumstances(&row.pair), told.join(" / "), marks));
+        drawn.push(Row::new(summary.circumstances(&row.pair), phrases.join(" / "), marks));
     }
     if drawn.is_empty() {
         return None;
     }
     let axis = Axis::log(Unit::Time, values);
     let frame = Frame { key: key_of(&names), ..Frame::new(width, "median time of a file", axis) };
-    let described = format!("Median times, {}. {}.", names.join(" / "), told(&drawn));
+    let described = format!("Median times, {}. {}.", names.join(" / "), description_of(&drawn));
     Some(Picture::new("durability", Some(&group.name), &group.title, draw(&frame, &drawn), described))
 }

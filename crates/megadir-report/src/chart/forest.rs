@@ -1,10 +1,10 @@
 //! Forest plot of ratios and the equivalence band.
 
-use super::rows::{Frame, Mark, Row, draw, told};
+use super::rows::{Frame, Mark, Row, description_of, draw};
 use super::{Axis, Drawing, Picture, Shape, Unit, Width};
 use crate::render::paint;
 use crate::report::Report;
-use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
+use crate::summary::{GroupReading, GroupSummary, Outcome, OutcomeClass, PairRow, Verdict};
 use crate::text;
 
 const ROWS_MAX: usize = 60;
@@ -13,7 +13,7 @@ pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Opt
     let summary = &report.summary;
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
         GroupReading::Compare(comparison) => {
-            let others = comparison.rows.iter().filter(|row| !summary.is_against_itself(row.arm));
+            let others = comparison.rows.iter().filter(|row| !summary.is_control(row.arm));
             let rows = others.filter(|row| row.outcome != Outcome::Baseline);
             let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome));
             (named.collect(), summary.arm_name_in(comparison, comparison.baseline))
@@ -23,11 +23,11 @@ pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Opt
             let than = pairs.rows.iter().all(|row| row.pair.than == first.pair.than);
             let at = pairs.rows.iter().all(|row| row.pair.at == first.pair.at);
             let label = |row: &PairRow| {
-                let what = match than {
-                    true => row.pair.what.clone(),
-                    false => format!("{} / {}", row.pair.what, row.pair.than),
+                let label = match than {
+                    true => row.pair.subject.clone(),
+                    false => format!("{} / {}", row.pair.subject, row.pair.than),
                 };
-                if at { what } else { format!("{what}: {}", row.pair.at) }
+                if at { label } else { format!("{label}: {}", row.pair.at) }
             };
             let against = if than { first.pair.than.clone() } else { String::new() };
             (pairs.rows.iter().map(|row| (label(row), &row.outcome)).collect(), against)
@@ -43,8 +43,8 @@ pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Opt
         "" => group.title.clone(),
         against => format!("{} Against {against}", group.title),
     };
-    let (drawing, told) = ratios(&shown, summary.rules.equivalence_band, width, axis_title(group));
-    let described = format!("Ratios of times with intervals; {told}");
+    let (drawing, description) = ratios(&shown, summary.rules.equivalence_band, width, axis_title(group));
+    let described = format!("Ratios of times with intervals; {description}");
     Some(Picture::new("forest", Some(&group.name), &title, drawing, described))
 }
 
@@ -69,8 +69,8 @@ pub(super) fn ratios(
     let values = shown.iter().filter_map(|(_, outcome)| outcome.adjusted()).flat_map(|ratio| ratio.ends());
     let axis = Axis::log(Unit::Ratio, values.chain([low, high]));
     let frame = Frame { band: Some((low, high)), line: Some(1.0), ..Frame::new(width, title, axis) };
-    let told = format!("shaded: within {} of 1. {}.", text::chosen(band), told(&rows));
-    (draw(&frame, &rows), told)
+    let description = format!("shaded: within {} of 1. {}.", text::chosen(band), description_of(&rows));
+    (draw(&frame, &rows), description)
 }
 
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
@@ -88,11 +88,11 @@ pub(super) fn words(outcome: &Outcome) -> String {
 }
 
 fn row(label: &str, outcome: &Outcome) -> Row {
-    let (class, tone, shape) = match outcome.says() {
-        Some(Says::Faster) => ("good", "good", Shape::Triangle),
-        Some(Says::Slower) => ("bad", "bad", Shape::Square),
-        Some(Says::Open) => ("open", "faint", Shape::Circle),
-        Some(Says::Same) | None => ("even", "", Shape::Diamond),
+    let (class, tone, shape) = match outcome.class() {
+        Some(OutcomeClass::Faster) => ("good", "good", Shape::Triangle),
+        Some(OutcomeClass::Slower) => ("bad", "bad", Shape::Square),
+        Some(OutcomeClass::Open) => ("open", "faint", Shape::Circle),
+        Some(OutcomeClass::Same) | None => ("even", "", Shape::Diamond),
     };
     let stroke = if class == "open" { "even" } else { class };
     let mut marks = Vec::new();

@@ -36,16 +36,16 @@ pub(super) fn growth_lines(report: &Report, group: &GroupSummary, width: Width) 
     let times_title = if an_entry { "time an entry" } else { "time of an operation" };
     let frame = Frame::new(width, (entries, "entries of the directory"), (times, times_title));
     let frame = Frame { limits, ..frame };
-    let told: Vec<String> = series.iter().map(|series| told(series)).collect();
+    let phrases: Vec<String> = series.iter().map(|series| text_of(series)).collect();
     let description = format!(
         "{} over entries of the directory; shaded: 95 % intervals. {}.",
         if an_entry { "Time an entry" } else { "Time of an operation" },
-        told.join("; ")
+        phrases.join("; ")
     );
     Some(Picture::new("growth", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }
 
-fn told(series: &Series) -> String {
+fn text_of(series: &Series) -> String {
     let point = |point: &crate::summary::Point| {
         format!("{} among {}", text::time_with_interval(&point.time_ns), text::count(point.entries))
     };
@@ -83,9 +83,9 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
         let time = bucket.time_ns?;
         Some(format!("{} from {} files on", text::time_with_interval(&time), text::count(bucket.from)))
     };
-    let told: Vec<String> = fill.buckets.iter().filter_map(point).collect();
+    let phrases: Vec<String> = fill.buckets.iter().filter_map(point).collect();
     let description =
-        format!("Time of creating a file over files that are there. Median: {}.", told.join("; "));
+        format!("Time of creating a file over files that are there. Median: {}.", phrases.join("; "));
     Some(Picture::new("fill", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }
 
@@ -117,7 +117,7 @@ pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Op
         of_group && (0.5..2.0).contains(&(figure.value / refusal.mean))
     }) {
         values.push(published.value);
-        let label = format!("published: {}", published.what);
+        let label = format!("published: {}", published.quantity);
         let value = text::count(published.value.max(0.0).round() as u64);
         let mark = Mark::Dot { at: published.value, shape: Shape::Diamond, class: "s3".into() };
         rows.push(Row::new(label, value, vec![mark]));
@@ -125,7 +125,7 @@ pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Op
     let axis = Axis::from_zero(Unit::Count, values);
     let frame = rows::Frame::new(width, "entries when the first file was refused", axis);
     let drawing = rows::draw(&frame, &rows);
-    let described = format!("Entries when the first file was refused. {}.", rows::told(&rows));
+    let described = format!("Entries when the first file was refused. {}.", rows::description_of(&rows));
     Some(Picture::new("refusal", Some(&group.name), &group.title, drawing, described))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) 
         format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series))
     };
     let line = |series: &BreakEvenSeries| {
-        let points = series.asks.iter().map(|ask| Point { x: ask.share, y: ask.ratio });
+        let points = series.points.iter().map(|point| Point { x: point.share, y: point.ratio });
         Line::new(name(series), points.collect())
     };
     let mut lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
@@ -144,10 +144,10 @@ pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) 
     let shares = (Axis::log(Unit::Share, [low, high]), "share of the entries that are asked for, %");
     let times = (Axis::log(Unit::Ratio, ys(&lines)), "time of asking / time of listing all");
     let frame = Frame { band: band(read), ..Frame::new(width, shares, times) };
-    let told: Vec<String> = read.series.iter().map(name).collect();
+    let phrases: Vec<String> = read.series.iter().map(name).collect();
     let description = format!(
         "Time of asking for a share of the entries over the time of listing all; above 1 listing costs less. Shaded: where they meet. {}.",
-        told.join("; ")
+        phrases.join("; ")
     );
     Some(Picture::new("break-even", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }

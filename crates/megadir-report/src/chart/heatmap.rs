@@ -4,7 +4,7 @@
 use super::forest::{ratio, words};
 use super::{Anchor, Drawing, FONT_PX, LINE_PX, Picture, Width, text_width, wrap};
 use crate::report::Report;
-use crate::summary::{GroupReading, Outcome, PairRow, Says, Summary, Verdict};
+use crate::summary::{GroupReading, Outcome, OutcomeClass, PairRow, Summary, Verdict};
 use crate::text;
 
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
@@ -40,14 +40,14 @@ impl<'a> Grid<'a> {
             let at = summary.circumstances_in_full(&row.pair);
             if sizes.len() == 1 { at } else { format!("{at}, {} files", text::count(entries(summary, row))) }
         };
-        let rows = text::distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
+        let rows = text::distinct(found.iter().map(|(_, row)| row.pair.subject.clone()));
         let columns = text::distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
-        let cell = |what: &String, (name, _): &(String, u64)| {
-            let wanted = |(_, row): &&(&str, &'a PairRow)| row.pair.what == *what && column(row) == *name;
+        let cell = |row: &String, (name, _): &(String, u64)| {
+            let wanted =
+                |(_, pair): &&(&str, &'a PairRow)| pair.pair.subject == *row && column(pair) == *name;
             found.iter().find(wanted).map(|(_, row)| &row.outcome)
         };
-        let cells =
-            rows.iter().map(|what| columns.iter().map(|column| cell(what, column)).collect()).collect();
+        let cells = rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect();
         let enough = rows.len() > 1 && columns.len() > 1;
         enough.then_some(Self { group, than: first, rows, columns, cells })
     }
@@ -111,13 +111,13 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
 }
 
 fn described(grid: &Grid<'_>) -> String {
-    let mut told = Vec::new();
+    let mut phrases = Vec::new();
     for (row, cells) in grid.rows.iter().zip(&grid.cells) {
         for ((column, _), cell) in grid.columns.iter().zip(cells) {
-            told.extend(cell.map(|outcome| format!("{row}, {column}: {}", words(outcome))));
+            phrases.extend(cell.map(|outcome| format!("{row}, {column}: {}", words(outcome))));
         }
     }
-    format!("Time as a multiple of the time of {}. {}.", grid.than, told.join("; "))
+    format!("Time as a multiple of the time of {}. {}.", grid.than, phrases.join("; "))
 }
 
 fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Option<&Outcome>) {
@@ -134,7 +134,7 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
         _ => "band".to_owned(),
     };
     drawing.rect((x, y), size, &format!("{class} cell"));
-    if cell.is_some_and(|outcome| outcome.says() == Some(Says::Open)) {
+    if cell.is_some_and(|outcome| outcome.class() == Some(OutcomeClass::Open)) {
         drawing.hatch((x + 1.0, y + 1.0), (across - 2.0, CELL_PX - 2.0));
         let half = text_width(&figure, FONT_PX) / 2.0 + 3.0;
         drawing.rect((x + across / 2.0 - half, y + 8.0), (half + half, CELL_PX - 16.0), "paper");

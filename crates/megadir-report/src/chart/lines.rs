@@ -69,7 +69,7 @@ pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     let below = x.draw_below(&mut drawing, bottom, top, frame.x.1);
     limits(&mut drawing, frame, &x, (top, bottom));
     for (place, line) in lines.iter().enumerate() {
-        one(&mut drawing, &x, &y, line, place);
+        draw_line(&mut drawing, &x, &y, line, place);
     }
     let at = |point: &Point| (x.at(point.x), y.at(point.y.value));
     let ends: Vec<(f64, f64)> =
@@ -111,7 +111,7 @@ fn limits(drawing: &mut Drawing, frame: &Frame, x: &Axis, (top, bottom): (f64, f
     }
 }
 
-fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
+fn draw_line(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     let class = if line.reference { "rule d1".into() } else { class(place) };
     let bounded: Option<Vec<(f64, Interval)>> =
         line.points.iter().map(|point| Some((x.at(point.x), point.y.interval?))).collect();

@@ -19,7 +19,7 @@ pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let ids: Vec<ArmId> = arms.iter().map(|(arm, _)| *arm).collect();
     let logs = |times: Vec<f64>| -> Vec<f64> { times.into_iter().map(libm::log).collect() };
     let logs: Vec<Vec<f64>> = report.rounds().paired(&ids).into_iter().map(logs).collect();
-    let (mut rows, mut values, mut told) = (Vec::new(), vec![1.0], Vec::new());
+    let (mut rows, mut values, mut phrases) = (Vec::new(), vec![1.0], Vec::new());
     for (place, factor) in factors.into_iter().enumerate() {
         rows.push(Row::heading(factor));
         for level in levels(&arms, place) {
@@ -31,7 +31,7 @@ pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
             let marks = interval.into_iter().chain([dot]).collect();
             values.extend(effect.ends());
             let ratio = text::ratio(effect.value, effect.interval);
-            told.push(format!("{factor} {level}: {ratio}"));
+            phrases.push(format!("{factor} {level}: {ratio}"));
             let label = format!("{level} ({})", text::counted(number as u64, "arm"));
             rows.push(Row::new(label, ratio, marks));
         }
@@ -44,7 +44,7 @@ pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let title = format!("What each factor does, on average over {}", text::counted(arms.len() as u64, "arm"));
     let described = format!(
         "Geometric mean of the times of all arms with a level over the mean of all arms, median of the rounds. {}.",
-        told.join("; ")
+        phrases.join("; ")
     );
     Some(Picture::new("main-effects", None, &title, draw(&frame, &rows), described))
 }
@@ -96,7 +96,7 @@ fn design(summary: &Summary) -> Option<Design> {
     let planned_arms = summary
         .arms
         .iter()
-        .filter(|arm| arm.planned.role != Role::AgainstItself && arm.rounds > 0 && arm.work.is_equal());
+        .filter(|arm| arm.planned.role != Role::Control && arm.rounds > 0 && arm.work.is_equal());
     let mut names: Vec<&'static str> = Vec::new();
     let mut arms: Vec<Levels> = Vec::new();
     for arm in planned_arms {

@@ -21,7 +21,7 @@ mod shares;
 mod stalls;
 mod style;
 
-pub use drawing::Place;
+pub use drawing::PlacedText;
 pub(crate) use drawing::{escape, push_escaped};
 pub use picture::{Picture, Width};
 pub(crate) use style::{PAGE_COLOURS, page_css};
@@ -38,7 +38,7 @@ use Draw::{Group, One, Several};
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
     pub name: &'static str,
-    pub answers: &'static str,
+    pub question: &'static str,
     draw: Draw,
 }
 
@@ -85,8 +85,8 @@ pub const CHARTS: &[Chart] = &[
     chart("run-order", "Can the run be trusted?", One(run_order::run_order)),
 ];
 
-const fn chart(name: &'static str, answers: &'static str, draw: Draw) -> Chart {
-    Chart { name, answers, draw }
+const fn chart(name: &'static str, question: &'static str, draw: Draw) -> Chart {
+    Chart { name, question, draw }
 }
 
 pub fn chart_named(name: &str) -> Option<&'static Chart> {
@@ -153,7 +153,7 @@ mod tests {
         for (place, chart) in CHARTS.iter().enumerate() {
             assert!(CHARTS[..place].iter().all(|other| other.name != chart.name), "{}", chart.name);
             assert!(chart.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", chart.name);
-            assert!(chart.answers.ends_with('?'), "{}", chart.name);
+            assert!(chart.question.ends_with('?'), "{}", chart.name);
             assert_eq!(chart_named(chart.name).map(|chart| chart.name), Some(chart.name));
         }
         assert!(chart_named("pie").is_none());

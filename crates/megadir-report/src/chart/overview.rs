@@ -32,24 +32,24 @@ fn bar(table: &Table, row: &OverviewRow, column: usize, arm: &OverviewCell) -> R
 fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
     let section = &rows[0].section;
     let mut drawn: Vec<Row> = Vec::new();
-    let mut told: Vec<String> = Vec::new();
+    let mut phrases: Vec<String> = Vec::new();
     for row in rows {
         let bars = row.cells.iter().enumerate();
         let bars: Vec<Row> =
             bars.filter_map(|(column, arm)| Some(bar(table, row, column, arm.as_ref()?))).collect();
         let words: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.label, bar.value)).collect();
-        told.push(format!("{}: {}", row.what, words.join(", ")));
+        phrases.push(format!("{}: {}", row.label, words.join(", ")));
         if !section.is_empty() {
-            drawn.push(Row::heading(row.what.clone()));
+            drawn.push(Row::heading(row.label.clone()));
         }
         drawn.extend(bars);
     }
     let cells = rows.iter().flat_map(|row| row.cells.iter().flatten());
     let axis = Axis::from_zero(Unit::Time, cells.flat_map(|arm| arm.time_ns.ends()));
     let frame = Frame::new(width, "median time of an operation", axis);
-    let what = if section.is_empty() { &rows[0].what } else { section };
-    let described = format!("Median time of an operation on each file system. {}.", told.join("; "));
-    Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn), described)
+    let title = if section.is_empty() { &rows[0].label } else { section };
+    let described = format!("Median time of an operation on each file system. {}.", phrases.join("; "));
+    Picture::new("overview", None, &format!("By file system: {title}"), draw(&frame, &drawn), described)
 }
 
 pub(super) fn overall(report: &Report, width: Width) -> Option<Picture> {
@@ -59,8 +59,8 @@ pub(super) fn overall(report: &Report, width: Width) -> Option<Picture> {
     let shown: Vec<(String, &Outcome)> =
         others.iter().map(|(column, outcome)| (label(*column), outcome)).collect();
     let axis_title = "time, as a multiple of the other's; left is faster";
-    let (drawing, told) = ratios(&shown, report.summary.rules.equivalence_band, width, axis_title);
+    let (drawing, description) = ratios(&shown, report.summary.rules.equivalence_band, width, axis_title);
     let title = format!("Time over all kinds of work (geometric mean), against {}", label(least));
-    let described = format!("Ratios of times with intervals adjusted for all pairs; {told}");
+    let described = format!("Ratios of times with intervals adjusted for all pairs; {description}");
     Some(Picture::new("overall", None, &title, drawing, described))
 }

@@ -1,7 +1,7 @@
 //! Result of a chart: a drawing with title, description and group.
 
 use super::style::svg_css;
-use super::{Drawing, FONT_PX, LINE_PX, Place, escape, wrap};
+use super::{Drawing, FONT_PX, LINE_PX, PlacedText, escape, wrap};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -42,7 +42,7 @@ impl Picture {
         Self { chart, group: group.map(str::to_owned), title: title.to_owned(), description, drawing }
     }
 
-    pub fn texts(&self) -> &[Place] {
+    pub fn texts(&self) -> &[PlacedText] {
         self.drawing.texts()
     }
 
@@ -51,11 +51,11 @@ impl Picture {
     }
 
     /// Element for a page with [`super::page_css`]. `id` is unique on the page and begins with a letter. If
-    /// another form of the picture is described already, `told_by` is its id.
-    pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
+    /// another form of the picture is described already, `described_by` is its id.
+    pub(crate) fn element(&self, id: &str, described_by: Option<&str>) -> String {
         let (width, height) = self.size();
-        let by = told_by.unwrap_or(id);
-        let description = match told_by {
+        let by = described_by.unwrap_or(id);
+        let description = match described_by {
             Some(_) => String::new(),
             None => format!("<desc id=\"{id}-d\">{}</desc>", escape(&self.description)),
         };

@@ -38,7 +38,7 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     names.iter().enumerate().map(of).collect()
 }
 
-pub(super) fn told(rows: &[Row]) -> String {
+pub(super) fn description_of(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ")
 }
 
@@ -87,9 +87,9 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     let mut laid = Vec::new();
     let mut y = top;
     for row in rows {
-        let one = lay(row, frame.width, (label, value), y);
-        y += one.height;
-        laid.push(one);
+        let lines = lay(row, frame.width, (label, value), y);
+        y += lines.height;
+        laid.push(lines);
     }
     if let Some((low, high)) = frame.band {
         let (left, right) = (axis.at(low).max(places.0), axis.at(high).min(places.1));

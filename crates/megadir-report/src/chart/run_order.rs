@@ -120,7 +120,8 @@ fn ratios(
 
 fn pressure(report: &Report) -> String {
     let of = |pressure: &Pressure| {
-        let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));
+        let percent =
+            |resource: &str, value: Option<f64>| value.map(|value| format!("{resource} {value:.1} %"));
         let parts = [
             pressure.load_1m.map(|load| format!("load {load:.2}")),
             percent("processor", pressure.cpu_some_10s_percent),

@@ -15,8 +15,8 @@ struct Series {
 
 /// With one worker, and their number.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
-    let mut one = work.clone();
-    let workers = match &mut one {
+    let mut single = work.clone();
+    let workers = match &mut single {
         Work::Files(files) => &mut files.workers.count,
         Work::Remove(remove) => &mut remove.workers,
         Work::List { threads, shares, .. } => {
@@ -30,20 +30,20 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
         _ => return None,
     };
     let count = std::mem::replace(workers, 1);
-    Some((one, count))
+    Some((single, count))
 }
 
 fn series(report: &Report) -> Vec<Series> {
     let plan = &report.record.header.plan;
-    let arms = report.summary.asked().map(|arm| &arm.planned);
-    let kinds = arms.filter(|planned| planned.role != Role::AgainstItself).filter_map(|planned| {
+    let arms = report.summary.measured().map(|arm| &arm.planned);
+    let kinds = arms.filter(|planned| planned.role != Role::Control).filter_map(|planned| {
         let (work, count) = by_one(&planned.work)?;
         // Workers on files have data sets of their own, and ranks remove trees whose size depends on their number.
         let data = alike(plan, planned.data, !matches!(work, Work::Remove(_)));
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
         Some(((work, data, step), (count, planned)))
     });
-    let one = |(_, arms): (_, Vec<(u32, &Arm)>)| {
+    let of_kind = |(_, arms): (_, Vec<(u32, &Arm)>)| {
         let first = arms[0].1;
         let mut arms: Vec<(u32, ArmId)> = arms.iter().map(|(count, planned)| (*count, planned.id)).collect();
         arms.sort_by_key(|(count, _)| *count);
@@ -51,7 +51,7 @@ fn series(report: &Report) -> Vec<Series> {
         let group = first.groups.iter().find(|group| varies_workers(plan, group)).cloned();
         (arms.len() > 1).then(|| Series { name: first.named(&first.axes.without_workers()), group, arms })
     };
-    text::grouped(kinds).into_iter().filter_map(one).collect()
+    text::grouped(kinds).into_iter().filter_map(of_kind).collect()
 }
 
 /// First data set with the same recipe, location, and (if `of_size`) size.
@@ -64,14 +64,14 @@ fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
     let planned = |arm: ArmId| plan.arm(arm);
-    let alike = |one: &Arm, other: &Arm| {
-        let both = [one, other].map(|planned| planned.axes.without_workers());
-        !both[0].is_empty() && both[0] == both[1] && one.axes.workers != other.axes.workers
+    let alike = |left: &Arm, right: &Arm| {
+        let both = [left, right].map(|planned| planned.axes.without_workers());
+        !both[0].is_empty() && both[0] == both[1] && left.axes.workers != right.axes.workers
     };
     match &group.rule {
         GroupRule::Pairs { pairs } => pairs.iter().all(|pair| {
             let both = planned(pair.arm).zip(planned(pair.to));
-            both.is_some_and(|(one, other)| alike(one, other))
+            both.is_some_and(|(left, right)| alike(left, right))
         }),
         GroupRule::Compare { .. } => {
             let members = plan.arms.iter().filter(|planned| planned.groups.contains(&group.name));
@@ -102,28 +102,30 @@ pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
     });
     let groups = text::grouped(lines);
     let several = groups.len() > 1;
-    let one = |(group, lines): (Option<String>, Vec<Line>)| {
-        let asks = report.summary.groups.iter().find(|of| Some(&of.name) == Option::as_ref(&group));
-        let title = match asks.filter(|_| several) {
-            Some(asks) => format!("{TITLE}: {}", asks.title),
+    let of_group = |(group, lines): (Option<String>, Vec<Line>)| {
+        let compared = report.summary.groups.iter().find(|of| Some(&of.name) == Option::as_ref(&group));
+        let title = match compared.filter(|_| several) {
+            Some(compared) => format!("{TITLE}: {}", compared.title),
             None => TITLE.to_owned(),
         };
         picture(&title, group.as_deref(), lines, width)
     };
-    groups.into_iter().map(one).collect()
+    groups.into_iter().map(of_group).collect()
 }
 
 const TITLE: &str = "How much more threads or processes help";
 
 fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width) -> Picture {
     let (low, high) = bounds(xs(&lines)).unwrap_or((1.0, 1.0));
-    let told: Vec<String> = lines.iter().map(told).collect();
+    let phrases: Vec<String> = lines.iter().map(line_text).collect();
     lines.push(Line::reference("full effect", [low, high].map(|x| (x, x / low))));
     let workers = (Axis::from_zero(Unit::Count, [high]), "workers (threads or processes)");
     let speed = (Axis::from_zero(Unit::Ratio, ys(&lines)), "speed relative to the fewest");
     let frame = Frame::new(width, workers, speed);
-    let described =
-        format!("Speed over workers, relative to the fewest; ratios paired by round. {}.", told.join("; "));
+    let described = format!(
+        "Speed over workers, relative to the fewest; ratios paired by round. {}.",
+        phrases.join("; ")
+    );
     Picture::new("scaling", group, title, draw(&frame, &lines), described)
 }
 
@@ -136,7 +138,7 @@ fn fitted(points: &[Point]) -> String {
     }
 }
 
-fn told(line: &Line) -> String {
+fn line_text(line: &Line) -> String {
     let point = |point: &Point| format!("{} with {}", text::ratio(point.y.value, point.y.interval), point.x);
     format!("{}: {}", line.name, line.points.iter().map(point).collect::<Vec<_>>().join(", "))
 }

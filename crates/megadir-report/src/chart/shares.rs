@@ -1,6 +1,6 @@
 //! Two programs decomposed: stacked bars, and each factor's share in the difference.
 
-use super::rows::{Frame, Mark, Row, draw, told};
+use super::rows::{Frame, Mark, Row, description_of, draw};
 use super::{Axis, Picture, SERIES, Shape, Unit, Width};
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
@@ -31,7 +31,7 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
     let described = format!(
         "Parts of the difference of {} an entry, with 95 % intervals. {}.",
         text::time_with_interval(&read.difference_ns),
-        told(&rows)
+        description_of(&rows)
     );
     Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows), described)
 }
@@ -61,17 +61,17 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
         key: read.factors.iter().enumerate().map(key).collect(),
         ..Frame::new(width, "time an entry", Axis::from_zero(Unit::Time, [slow.1, fast.1].concat()))
     };
-    let told = |factor: &Factor| {
+    let phrases = |factor: &Factor| {
         let [slow, fast] = [factor.slow_ns, factor.fast_ns].map(|ns| step(ns, "none"));
         format!("{}: {slow} and {fast}", factor.name)
     };
-    let told: Vec<String> = read.factors.iter().map(told).collect();
+    let phrases: Vec<String> = read.factors.iter().map(phrases).collect();
     let title = format!("Both programs by factor, {} each", text::entries(read.entries));
     let described = format!(
         "Time an entry of {} and of {}, by factor. {}.",
         read.slow_name,
         read.fast_name,
-        told.join("; ")
+        phrases.join("; ")
     );
     Picture::new("shares", Some(&group.name), &title, draw(&frame, &[slow.0, fast.0]), described)
 }

@@ -43,7 +43,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
     let mut y = drawing.paragraph(8.0, 16.0, drawing.width() - 16.0, "faint", note) - 8.0;
     let (left, right) = (78.0, drawing.width() - 12.0);
     let seconds = Axis::span(Unit::Seconds, moments).placed((left, right));
-    let mut told = Vec::new();
+    let mut phrases = Vec::new();
     for (arm, of) in arms {
         let mut times = Vec::new();
         for (sample, of_block) in rounds.samples_with_times(arm.planned.id) {
@@ -52,7 +52,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
         }
         let (least, most) = bounds(times.iter().map(|(_, ns, _)| *ns)).unwrap_or((1.0, 2.0));
         let tail = format!("p50 {}, longest {}", text::time(of.p50_ns.value), text::time(of.max_ns));
-        told.push(format!("{}: {tail}", arm.planned.name));
+        phrases.push(format!("{}: {tail}", arm.planned.name));
         y = heading(&mut drawing, y, &arm.planned.name, &tail);
         let counts = count(&times, &seconds, (left, right), (least, most));
         strip(&mut drawing, &counts, (left, right), y);
@@ -66,7 +66,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
         true => format!("Stalls: the {} of {all} arms with the longest tails", arms.len()),
         false => "Stalls: how long operations took, when".to_owned(),
     };
-    let described = format!("Operations by length over the time of the run. {}.", told.join("; "));
+    let described = format!("Operations by length over the time of the run. {}.", phrases.join("; "));
     Picture::new("stalls", None, &title, drawing, described)
 }
 
@@ -141,8 +141,8 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
         };
         let shares = (Axis::from_zero(Unit::Nines, xs(lines)), "share of operations that took no longer, %");
         let frame = Frame::new(width, shares, (times, "time of an operation"));
-        let told: Vec<String> = arms.map(|(arm, times)| quantiles(&arm.planned.name, times)).collect();
-        let described = format!("Times of single operations by share. {}.", told.join("; "));
+        let phrases: Vec<String> = arms.map(|(arm, times)| quantiles(&arm.planned.name, times)).collect();
+        let described = format!("Times of single operations by share. {}.", phrases.join("; "));
         Picture::new("nines", None, &title, draw(&frame, lines), described)
     };
     lines.chunks(size).enumerate().map(picture).collect()
@@ -158,9 +158,9 @@ fn quantiles(name: &str, times: &Histogram) -> String {
 pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
     let known = |arm: &&ArmSummary| {
         let quantiles = arm.single().and_then(|single| single.quantiles);
-        quantiles.is_some() && arm.planned.role != Role::AgainstItself
+        quantiles.is_some() && arm.planned.role != Role::Control
     };
-    report.summary.asked().filter(known)
+    report.summary.measured().filter(known)
 }
 
 fn line(name: &str, times: &Histogram) -> Line {

@@ -6,12 +6,12 @@ use megadir_record::claims::ClaimedGrowth;
 
 use super::{Finding, FindingKind, beside};
 use crate::summary::{
-    GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Says, Series, Shape, Summary,
+    GroupReading, GroupSummary, Growth, Outcome, OutcomeClass, PairRow, Pairs, Series, Shape, Summary,
 };
 use crate::text;
 
 const ONE_BY_ONE_MAX: usize = 4;
-const TOLD_FIRST_MAX: usize = 2;
+const FIRST_MAX: usize = 2;
 
 pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
     let declared = summary.groups.iter().any(|group| group.answers);
@@ -46,12 +46,12 @@ pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Findin
         let first_of = |group: &GroupSummary| {
             all.iter().find(|finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
         };
-        result.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
+        result.extend(others.filter_map(first_of).take(FIRST_MAX - 1));
     }
     result
 }
 
-pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
+pub(super) fn names_each(summary: &Summary, group: &GroupSummary) -> bool {
     let few = match &group.reading {
         GroupReading::Pairs(read) => read.rows.len() <= ONE_BY_ONE_MAX && pairs(summary, read).is_some(),
         _ => false,
@@ -72,15 +72,16 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 }
 
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
-    let says: Vec<Says> = outcomes.map(|outcome| outcome.says().unwrap_or(Says::Same)).collect();
-    let all = text::count(says.len() as u64);
+    let classes: Vec<OutcomeClass> =
+        outcomes.map(|outcome| outcome.class().unwrap_or(OutcomeClass::Same)).collect();
+    let all = text::count(classes.len() as u64);
     let words = [
-        (Says::Slower, "slower"),
-        (Says::Faster, "faster"),
-        (Says::Same, "the same"),
-        (Says::Open, "not decided"),
+        (OutcomeClass::Slower, "slower"),
+        (OutcomeClass::Faster, "faster"),
+        (OutcomeClass::Same, "the same"),
+        (OutcomeClass::Open, "not decided"),
     ];
-    let parts = words.map(|(of, word)| (says.iter().filter(|one| **one == of).count() as u64, word));
+    let parts = words.map(|(of, word)| (classes.iter().filter(|class| **class == of).count() as u64, word));
     let parts: Vec<(u64, &str)> = parts.into_iter().filter(|(number, _)| *number > 0).collect();
     match parts[..] {
         [(1, word)] => word.into(),
@@ -136,14 +137,14 @@ impl Compared<'_> {
     }
 
     fn one_by_one(&self) -> String {
-        let one = |at: &&str| {
+        let of_place = |at: &&str| {
             let of = self.rows.iter().map(|judged| judged.row).filter(|row| row.pair.at == **at);
-            let result = of.map(|row| format!("{} {}", row.pair.what, row.outcome.ratio_text()));
+            let result = of.map(|row| format!("{} {}", row.pair.subject, row.outcome.ratio_text()));
             let (than, per) = (self.than, self.per());
             let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
             format!("{at}: {}{}", time.unwrap_or_default(), text::list(result))
         };
-        self.places.iter().map(one).collect::<Vec<_>>().join("; ")
+        self.places.iter().map(of_place).collect::<Vec<_>>().join("; ")
     }
 
     fn range(&self) -> Option<String> {
@@ -165,18 +166,18 @@ impl Compared<'_> {
                 longest.0
             ),
         };
-        let alike = self.rows.iter().all(|judged| judged.row.pair.what == least.pair.what);
+        let alike = self.rows.iter().all(|judged| judged.row.pair.subject == least.pair.subject);
         let label = |row: &PairRow| {
-            let Pair { what, at, .. } = &row.pair;
+            let Pair { subject, at, .. } = &row.pair;
             match (alike, self.places.len()) {
                 (true, _) => at.clone(),
-                (false, 1) => what.clone(),
-                (false, _) => format!("{what}, {at}"),
+                (false, 1) => subject.clone(),
+                (false, _) => format!("{subject}, {at}"),
             }
         };
         Some(format!(
             "{reference}; {} from {} ({}) to {} of that ({})",
-            if alike { &least.pair.what } else { "the others" },
+            if alike { &least.pair.subject } else { "the others" },
             least.outcome.ratio_text(),
             label(least),
             most.outcome.ratio_text(),

@@ -7,8 +7,8 @@ use megadir_record::{CacheState, Work};
 
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
-    BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome, Says, Summary,
-    Threshold,
+    BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome, OutcomeClass,
+    Summary, Threshold,
 };
 use crate::text;
 
@@ -16,7 +16,7 @@ struct Judged {
     files: u64,
     ratio: f64,
     adjusted: Option<Interval>,
-    says: Says,
+    class: OutcomeClass,
 }
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
@@ -25,8 +25,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
-    let listed = listed_attributes.as_ref().map(|claim| Listed { who, claim }.told(summary));
-    let as_slow = as_slow.as_ref().map(|claim| told_as_slow(who, claim, &judged(summary, &claim.method)));
+    let listed = listed_attributes.as_ref().map(|claim| Listed { who, claim }.describe(summary));
+    let as_slow = as_slow.as_ref().map(|claim| describe_as_slow(who, claim, &judged(summary, &claim.method)));
     listed.into_iter().chain(as_slow).map(finding).collect()
 }
 
@@ -36,7 +36,7 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    fn told(&self, summary: &Summary) -> String {
+    fn describe(&self, summary: &Summary) -> String {
         let ListedAttributes { methods, in_kind, .. } = self.claim;
         let of = |names: &[String]| -> Vec<(String, Vec<Judged>)> {
             let all = names.iter().map(|method| (method.clone(), judged(summary, method)));
@@ -67,10 +67,10 @@ impl Listed<'_> {
     }
 
     fn verdict(&self, judged: &[Judged], here: &str) -> String {
-        let (all, faster) = (judged.len(), count(judged, &[Says::Faster]));
-        let against = count(judged, &[Says::Same, Says::Slower]);
+        let (all, faster) = (judged.len(), count(judged, &[OutcomeClass::Faster]));
+        let against = count(judged, &[OutcomeClass::Same, OutcomeClass::Slower]);
         let least = 1.0 / f64::from(self.claim.least);
-        let as_claimed = |one: &&Judged| one.adjusted.is_some_and(|ratio| ratio.high <= least);
+        let as_claimed = |judged_row: &&Judged| judged_row.adjusted.is_some_and(|ratio| ratio.high <= least);
         let as_claimed = judged.iter().filter(as_claimed).count();
         match (faster, against) {
             (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
@@ -99,20 +99,20 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
     let files = summary.data_set(planned.data)?.entries;
-    (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, says: verdict.into() })
+    (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, class: verdict.into() })
 }
 
-fn count(judged: &[Judged], says: &[Says]) -> usize {
-    judged.iter().filter(|one| says.contains(&one.says)).count()
+fn count(judged: &[Judged], classes: &[OutcomeClass]) -> usize {
+    judged.iter().filter(|judged_row| classes.contains(&judged_row.class)).count()
 }
 
-fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
+fn describe_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     let begin = format!("The claim of {who} that {}", claim.words);
     if judged.is_empty() {
         return format!("{begin} is undecided here: {} was unavailable or is not judged.", claim.needs);
     }
-    let (all, same) = (judged.len(), count(judged, &[Says::Same]));
-    let other = count(judged, &[Says::Faster, Says::Slower]);
+    let (all, same) = (judged.len(), count(judged, &[OutcomeClass::Same]));
+    let other = count(judged, &[OutcomeClass::Faster, OutcomeClass::Slower]);
     let verdict = match (same, other) {
         (same, _) if same == all => "stands here".to_owned(),
         (0, other) if other == all => "falls here".to_owned(),
@@ -123,17 +123,17 @@ fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
 }
 
 fn figures(judged: &[Judged]) -> String {
-    let one = |one: &Judged| {
-        format!("{} at {}", text::ratio(one.ratio, one.adjusted), text::counted(one.files, "file"))
+    let figure = |figure: &Judged| {
+        format!("{} at {}", text::ratio(figure.ratio, figure.adjusted), text::counted(figure.files, "file"))
     };
-    text::list(judged.iter().map(one))
+    text::list(judged.iter().map(figure))
 }
 
-pub(super) fn tell_break_even(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+pub(super) fn describe_break_even(summary: &Summary, group: &GroupSummary) -> Vec<String> {
     let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
     let mut series: Vec<&BreakEvenSeries> = read.series.iter().collect();
-    series.sort_by_key(|one| std::cmp::Reverse(one.entries));
-    let shares = series.into_iter().map(|one| share(summary, one));
+    series.sort_by_key(|series| std::cmp::Reverse(series.entries));
+    let shares = series.into_iter().map(|series| share(summary, series));
     shares.chain(read.sizes.iter().map(size)).collect()
 }
 
@@ -144,8 +144,8 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
         files(series.entries),
         series.name
     );
-    let least = series.asks.first().map_or(0.0, |point| point.share);
-    let most = series.asks.last().map_or(0.0, |point| point.share);
+    let least = series.points.first().map_or(0.0, |point| point.share);
+    let most = series.points.last().map_or(0.0, |point| point.share);
     match series.from {
         Threshold::At { share } => {
             let number = (share * series.entries as f64).round() as u64;
@@ -172,9 +172,9 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     }
 }
 
-fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
+fn mostly(series: &BreakEvenSeries, threshold: Threshold) -> String {
     match series.interval {
-        Some(interval) if interval == (told, told) => String::new(),
+        Some(interval) if interval == (threshold, threshold) => String::new(),
         Some((low, high)) => format!(" in most rounds; the share {}", text::between(low, high)),
         None => ", in so few rounds that this has no interval".into(),
     }

@@ -12,7 +12,7 @@ struct Judged<'a> {
     outcome: &'a Outcome,
 }
 
-pub(super) fn tell(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Compare(comparison) = &group.reading else { return None };
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
@@ -42,7 +42,7 @@ pub(super) fn tell(summary: &Summary, group: &GroupSummary) -> Option<String> {
 }
 
 fn judged<'a>(summary: &Summary, comparison: &Comparison, row: &'a Contrast) -> Option<Judged<'a>> {
-    let ratio = row.outcome.ratio_value().filter(|_| !summary.is_against_itself(row.arm))?;
+    let ratio = row.outcome.ratio_value().filter(|_| !summary.is_control(row.arm))?;
     Some(Judged { name: summary.arm_name_in(comparison, row.arm), ratio, outcome: &row.outcome })
 }
 
@@ -55,7 +55,7 @@ fn faster(arm: &Judged<'_>) -> bool {
 
 /// `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
 fn outcome(arm: &Judged<'_>) -> String {
-    let says = match arm.outcome.verdict() {
+    let verdict = match arm.outcome.verdict() {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
             let so = if negligible { ", which is negligible" } else { "" };
             format!("{}{so}", text::speed(arm.ratio))
@@ -67,14 +67,14 @@ fn outcome(arm: &Judged<'_>) -> String {
         Some(Verdict::Inconclusive { rounds_to_decide: None }) => "inconclusive".into(),
         None => "not judged".into(),
     };
-    format!("{}: {says} ({})", arm.name, arm.outcome.ratio_text())
+    format!("{}: {verdict} ({})", arm.name, arm.outcome.ratio_text())
 }
 
-pub(super) fn tell_calls(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe_calls(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Compare(comparison) = &group.reading else { return None };
     let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = comparison.calls.as_ref()?;
     let band = 1.0 + summary.rules.equivalence_band;
-    let says = match ratio.interval {
+    let effect = match ratio.interval {
         Some(interval) if interval.low * band > 1.0 && interval.high < band => {
             "that makes a negligible difference in time, if any"
         }
@@ -84,7 +84,7 @@ pub(super) fn tell_calls(summary: &Summary, group: &GroupSummary) -> Option<Stri
         None => "so few rounds do not show if that makes a difference in time",
     };
     Some(format!(
-        "On {}, {} lists the directory in {}, {} in {}: {says} ({}).",
+        "On {}, {} lists the directory in {}, {} in {}: {effect} ({}).",
         summary.place(*fewest),
         summary.arm_name(*fewest),
         text::counted(*fewest_calls, "call"),
@@ -97,7 +97,7 @@ pub(super) fn tell_calls(summary: &Summary, group: &GroupSummary) -> Option<Stri
 /// Factors whose whole interval is smaller have no figure.
 const LITTLE: f64 = 0.05;
 
-pub(super) fn tell_decompose(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe_decomposition(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Decompose(decomposition) = &group.reading else { return None };
     let arm = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name));
     let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
@@ -143,28 +143,29 @@ fn shares(factors: &[Factor]) -> String {
     if large.is_empty() {
         std::mem::swap(&mut large, &mut little);
     }
-    let mut told: Vec<String> = large.iter().enumerate().map(part).collect();
+    let mut parts: Vec<String> = large.iter().enumerate().map(part).collect();
     let names: Vec<String> = little.iter().map(|(name, _)| (*name).to_owned()).collect();
     match &little[..] {
         [] => {}
-        [one] => told.push(part((large.len(), one))),
-        _ => told.push(format!(
+        [only] => parts.push(part((large.len(), only))),
+        _ => parts.push(format!(
             "less than {} each into {}",
             text::chosen(LITTLE),
             text::list(&names).replace(" and ", ", ")
         )),
     }
-    text::list(&told)
+    text::list(&parts)
 }
 
 fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
     let Some(share) = &reading.share else { return String::new() };
     let source = summary.claims.as_ref().filter(|claims| claims.buffer_is_the_cause);
-    let says = |word: &str| source.map(|source| format!(", {word} {}", source.who)).unwrap_or_default();
+    let source_phrase =
+        |word: &str| source.map(|source| format!(", {word} {}", source.who)).unwrap_or_default();
     let judged = match reading.claim {
-        Claim::Falls => format!("the buffer is not the cause{}", says("contrary to")),
-        Claim::Stands => format!("the buffer or its call is the cause{}", says("as claimed by")),
-        Claim::CannotBeTold => "this run does not show if the buffer is the cause".into(),
+        Claim::Falls => format!("the buffer is not the cause{}", source_phrase("contrary to")),
+        Claim::Holds => format!("the buffer or its call is the cause{}", source_phrase("as claimed by")),
+        Claim::Undecided => "this run does not show if the buffer is the cause".into(),
     };
     format!(" Reading alone ({}) makes {}: {judged}.", text::list(&reading.factors), text::share(share))
 }

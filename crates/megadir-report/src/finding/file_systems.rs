@@ -6,7 +6,7 @@ use megadir_record::claims::{FileSystemClaim, FileSystemClaims, Takes};
 use megadir_record::{FILE_SYSTEM_GROUP, LabFileSystem, Place};
 
 use super::{Finding, FindingKind};
-use crate::summary::{Interval, Outcome, Overview, OverviewColumn, Says, Summary, Verdict};
+use crate::summary::{Interval, Outcome, OutcomeClass, Overview, OverviewColumn, Summary, Verdict};
 use crate::text;
 
 /// The driver skips inodes that were freed recently, judged by timestamps on disk: ext4's driver without a
@@ -25,13 +25,13 @@ pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
-pub(super) fn is_told(summary: &Summary) -> bool {
+pub(super) fn is_reported(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
-    let untold = summary.overview.as_ref().filter(|_| !is_told(summary));
-    untold.and_then(apart).into_iter().map(finding).collect()
+    let unreported = summary.overview.as_ref().filter(|_| !is_reported(summary));
+    unreported.and_then(apart).into_iter().map(finding).collect()
 }
 
 fn open(outcome: &Outcome, band: f64) -> String {
@@ -65,7 +65,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     let label = |column: usize| &overview.columns[column].label;
     let like = overview.undistinguished();
     let band = summary.rules.equivalence_band;
-    let one = |(column, outcome): &(usize, Outcome)| {
+    let ratio_of = |(column, outcome): &(usize, Outcome)| {
         let open = like.contains(column).then(|| format!(" ({})", open(outcome, band)));
         format!("{} {}{}", label(*column), outcome.ratio_text(), open.unwrap_or_default())
     };
@@ -77,7 +77,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
             label(least)
         ),
     };
-    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(others.iter().map(one))))
+    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(others.iter().map(ratio_of))))
 }
 
 fn apart(overview: &Overview) -> Option<String> {
@@ -135,9 +135,9 @@ impl Judge<'_> {
     }
 
     fn missing(&self, kind: &str) -> String {
-        let gone = self.summary.unavailable.iter().find(|gone| gone.name == kind);
-        match gone {
-            Some(gone) => format!("{kind} is unavailable: {}", gone.reason),
+        let unavailable = self.summary.unavailable.iter().find(|unavailable| unavailable.name == kind);
+        match unavailable {
+            Some(unavailable) => format!("{kind} is unavailable: {}", unavailable.reason),
             None => format!("{kind} was not measured"),
         }
     }
@@ -184,10 +184,10 @@ impl Judge<'_> {
                 other.driver
             );
         }
-        let says: Vec<Option<Says>> = pairs.iter().map(|(_, outcome)| outcome.says()).collect();
+        let classes: Vec<Option<OutcomeClass>> = pairs.iter().map(|(_, outcome)| outcome.class()).collect();
         let claimed = match () {
-            () if says.iter().all(|says| *says == Some(Says::Slower)) => "stands here",
-            () if says.contains(&Some(Says::Open)) => "is undecided here: no difference is shown",
+            () if classes.iter().all(|class| *class == Some(OutcomeClass::Slower)) => "stands here",
+            () if classes.contains(&Some(OutcomeClass::Open)) => "is undecided here: no difference is shown",
             () => "falls here",
         };
         format!("{claimed}: {figure}")
@@ -199,8 +199,8 @@ impl Judge<'_> {
         if others.is_empty() {
             return "is undecided here: nothing that it was compared with was measured".into();
         }
-        let against = others.iter().any(|(_, outcome)| outcome.says() == Some(Says::Slower));
-        let all = others.iter().all(|(_, outcome)| outcome.says() == Some(Says::Faster));
+        let against = others.iter().any(|(_, outcome)| outcome.class() == Some(OutcomeClass::Slower));
+        let all = others.iter().all(|(_, outcome)| outcome.class() == Some(OutcomeClass::Faster));
         let figures = others.iter().map(|(than, outcome)| format!("{} of {than}", outcome.ratio_text()));
         let claimed = match () {
             () if against => "falls here",
@@ -230,29 +230,30 @@ impl Judge<'_> {
 
     fn without_journal(&self) -> Option<String> {
         let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
-        let (anew, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) = without.partition(|of| of.made_anew);
-        let what = |all: &[&LabFileSystem]| {
+        let (reformatted, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) =
+            without.partition(|of| of.reformatted);
+        let labels = |all: &[&LabFileSystem]| {
             format!(
                 "Without a journal, as on {}, ext4's driver passes one by one over files that were removed in the last minutes when it makes \
                  others",
                 text::list(all.iter().map(|of| &of.label))
             )
         };
-        let anew_text = (!anew.is_empty()).then(|| {
+        let reformatted_text = (!reformatted.is_empty()).then(|| {
             format!(
                 "{}: what rewriting costs there holds where no more were removed than are rewritten, and writing met none, for each life \
                  began on a new file system.",
-                what(&anew)
+                labels(&reformatted)
             )
         });
         let others_text = (!others.is_empty()).then(|| {
             format!(
                 "{}, and finds them on the disk whatever is mounted again: what writing and rewriting cost holds where as many were removed \
                  just before, as here, and is less where none were.",
-                what(&others)
+                labels(&others)
             )
         });
-        let claimed: Vec<String> = anew_text.into_iter().chain(others_text).collect();
+        let claimed: Vec<String> = reformatted_text.into_iter().chain(others_text).collect();
         (!claimed.is_empty()).then(|| claimed.join(" "))
     }
 
@@ -292,15 +293,15 @@ mod tests {
 
     #[test]
     fn a_difference_that_only_the_larger_family_leaves_open_does_not_contradict_its_interval() {
-        let told = |low, high| {
+        let phrase = |low, high| {
             let (value, interval) = (1.09, Some(Interval { low, high }));
             let verdict = Verdict::Slower { negligible: false };
             let ratio = Figure { value, interval };
             let outcome = Outcome::Judged { ratio, adjusted: interval, verdict, epochs: None };
             open(&outcome, 0.03)
         };
-        assert_eq!(told(1.06, 1.12), "not shown to exceed 3 % if adjusted for every kind of work too");
-        assert_eq!(told(1.01, 1.12), "slower, perhaps by less than 3 %");
-        assert_eq!(told(1.01, 1.02), "equal within 3 %");
+        assert_eq!(phrase(1.06, 1.12), "not shown to exceed 3 % if adjusted for every kind of work too");
+        assert_eq!(phrase(1.01, 1.12), "slower, perhaps by less than 3 %");
+        assert_eq!(phrase(1.01, 1.02), "equal within 3 %");
     }
 }

@@ -5,17 +5,17 @@ use megadir_record::claims::ClaimedGrowth;
 
 use crate::finding::{beside, published};
 use crate::summary::{
-    Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Says, Series, Shape, Summary,
-    Verdict, rounds_for_interval,
+    Bucket, Figure, GroupReading, GroupSummary, Outcome, OutcomeClass, Point, Refusal, Series, Shape,
+    Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
-pub(super) fn tell_growth(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+pub(super) fn describe_growth(summary: &Summary, group: &GroupSummary) -> Vec<String> {
     let GroupReading::Grow(growth) = &group.reading else { return Vec::new() };
-    growth.series.iter().filter_map(|series| tell(summary, series)).collect()
+    growth.series.iter().filter_map(|series| describe(summary, series)).collect()
 }
 
-fn tell(summary: &Summary, series: &Series) -> Option<String> {
+fn describe(summary: &Summary, series: &Series) -> Option<String> {
     let exponent = series.exponent.as_ref()?;
     let (first, last) = (series.points.first()?, series.points.last()?);
     Some(format!(
@@ -39,7 +39,7 @@ fn words(summary: &Summary, series: &Series) -> String {
         Shape::PerhapsLinear => "perhaps linear: only part of the interval is within 0.95 to 1.05".into(),
         Shape::LessThanLinear => format!("less than linear{}", beside(source, ClaimedGrowth::BelowLinear)),
         Shape::MoreThanLinear => format!("more than linear{}", beside(source, ClaimedGrowth::AboveLinear)),
-        Shape::CannotBeTold => format!(
+        Shape::Undecided => format!(
             "without an interval under {} rounds its shape is undecided",
             rounds_for_interval(summary.rules.confidence)
         ),
@@ -62,7 +62,7 @@ fn last_step(series: &Series, whole: &Figure) -> String {
     }
 }
 
-pub(super) fn tell_fill(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe_fill(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
     let file_system = summary.place(first.arm);
@@ -105,7 +105,7 @@ fn fill_words(verdict: Verdict) -> &'static str {
 }
 
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
-    let slower = buckets.iter().filter(|bucket| bucket.outcome.says() == Some(Says::Slower));
+    let slower = buckets.iter().filter(|bucket| bucket.outcome.class() == Some(OutcomeClass::Slower));
     let ratio = |bucket: &Bucket| bucket.outcome.ratio_value().unwrap_or(0.0);
     match slower.max_by(|a, b| ratio(a).total_cmp(&ratio(b))) {
         Some(most) if most.from != last.from => format!(
@@ -133,7 +133,7 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let rises = count(|verdict| matches!(verdict, Verdict::Slower { negligible: false }));
     let falls = count(|verdict| matches!(verdict, Verdict::Faster { negligible: false }));
     let open = count(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
-    let stands = match (rises, open, falls) {
+    let verdict = match (rises, open, falls) {
         (1.., ..) => format!("falls here, for {rises} of {all} parts after the first cost more"),
         (0, 1.., _) => {
             format!("is undecided here: {open} of {all} parts after the first are undecided")
@@ -141,13 +141,13 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
         (0, 0, 1..) => "stands here in that it does not grow".to_owned(),
         (0, 0, 0) => "stands here".to_owned(),
     };
-    format!("; the claim of {}, whose plot is flat, {stands}", claims.who)
+    format!("; the claim of {}, whose plot is flat, {verdict}", claims.who)
 }
 
 /// Published figures that differ from the mean by a larger factor belong to another kind of directory.
 const COMPARABLE: f64 = 2.0;
 
-pub(super) fn tell_refusal(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe_refusal(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
     let published = published_refusal(summary, group, refusal).map(|published| format!(" {published}"));
     Some(format!(

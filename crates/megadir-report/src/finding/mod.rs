@@ -75,18 +75,18 @@ const RULES: &[Rule] = &[
     Rule::Whole(loud::find_reference),
     Rule::Whole(file_systems::find_fastest),
     Rule::Whole(answer::find),
-    Rule::Group(FindingKind::Decomposition, compare::tell_decompose),
-    Rule::Group(FindingKind::Refusal, growth::tell_refusal),
+    Rule::Group(FindingKind::Decomposition, compare::describe_decomposition),
+    Rule::Group(FindingKind::Refusal, growth::describe_refusal),
     Rule::Whole(loud::find_stopped),
-    Rule::Group(FindingKind::Fill, growth::tell_fill),
-    Rule::Each(FindingKind::BreakEven, attributes::tell_break_even),
+    Rule::Group(FindingKind::Fill, growth::describe_fill),
+    Rule::Each(FindingKind::BreakEven, attributes::describe_break_even),
     Rule::Whole(attributes::find),
-    Rule::Each(FindingKind::Pair, pairs::tell_each),
+    Rule::Each(FindingKind::Pair, pairs::describe_each),
     Rule::Whole(pairs::find_aged),
-    Rule::Group(FindingKind::Pair, pairs::tell_directories),
-    Rule::Group(FindingKind::Comparison, compare::tell),
-    Rule::Group(FindingKind::Calls, compare::tell_calls),
-    Rule::Each(FindingKind::Growth, growth::tell_growth),
+    Rule::Group(FindingKind::Pair, pairs::describe_directories),
+    Rule::Group(FindingKind::Comparison, compare::describe),
+    Rule::Group(FindingKind::Calls, compare::describe_calls),
+    Rule::Each(FindingKind::Growth, growth::describe_growth),
     Rule::Whole(file_systems::find_apart),
     Rule::Whole(file_systems::find),
 ];
@@ -95,15 +95,15 @@ fn find(rule: &Rule, summary: &Summary) -> Vec<Finding> {
     let mut findings = Vec::new();
     match rule {
         Rule::Whole(find) => findings = find(summary),
-        Rule::Group(kind, tell) => findings.extend(
+        Rule::Group(kind, describe) => findings.extend(
             summary
                 .groups
                 .iter()
-                .filter_map(|group| Some(Finding::of_group(*kind, &group.name, tell(summary, group)?))),
+                .filter_map(|group| Some(Finding::of_group(*kind, &group.name, describe(summary, group)?))),
         ),
-        Rule::Each(kind, tell) => {
+        Rule::Each(kind, describe) => {
             for group in &summary.groups {
-                let texts = tell(summary, group).into_iter();
+                let texts = describe(summary, group).into_iter();
                 findings.extend(texts.map(|text| Finding::of_group(*kind, &group.name, text)));
             }
         }
@@ -116,7 +116,7 @@ const OPEN: &str = "is undecided here";
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| find(rule, summary)).collect();
     let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
-    let of_file_systems = file_systems::is_told(summary);
+    let of_file_systems = file_systems::is_reported(summary);
     let order = |finding: &Finding| {
         let of_all = match finding.kind {
             FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
@@ -162,14 +162,14 @@ fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
     let mut figures: Vec<&Published> =
         summary.published.iter().filter(of_group).filter(of_contents).collect();
     // Older records mark figures of JSON documents by words alone.
-    if figures.iter().any(|figure| figure.what.contains(JSON)) {
-        figures.retain(|figure| figure.what.contains(JSON));
+    if figures.iter().any(|figure| figure.quantity.contains(JSON)) {
+        figures.retain(|figure| figure.quantity.contains(JSON));
     }
-    let one = |figure: &&Published| {
+    let phrase = |figure: &&Published| {
         let unlike = unlike_entries(summary, figure, arm);
         let unlike = unlike.map(|why| format!("; {why}")).unwrap_or_default();
-        format!("{} ({}{unlike})", text::ratio(figure.value, None), figure.what)
+        format!("{} ({}{unlike})", text::ratio(figure.value, None), figure.quantity)
     };
-    let told: Vec<String> = figures.iter().map(one).collect();
-    if told.is_empty() { String::new() } else { format!(" Published: {}.", told.join("; ")) }
+    let phrases: Vec<String> = figures.iter().map(phrase).collect();
+    if phrases.is_empty() { String::new() } else { format!(" Published: {}.", phrases.join("; ")) }
 }

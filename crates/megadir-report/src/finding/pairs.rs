@@ -9,28 +9,28 @@ use crate::summary::{
 use crate::text;
 
 const ROUNDS_PRACTICAL: u64 = 10_000;
-const TOLD_MAX: usize = 4;
+const LISTED_MAX: usize = 4;
 
 /// On the largest data set; the source's claim is judged on all pairs.
-pub(super) fn tell_each(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+pub(super) fn describe_each(summary: &Summary, group: &GroupSummary) -> Vec<String> {
     let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
     let claim = claim(summary, group, &pairs.rows).into_iter();
-    if answer::tells_each(summary, group) {
+    if answer::names_each(summary, group) {
         return claim.collect();
     }
     let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
     let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
-    let mut told: Vec<&PairRow> = on_largest.collect();
-    let more = match told.len().saturating_sub(TOLD_MAX) as u64 {
+    let mut listed: Vec<&PairRow> = on_largest.collect();
+    let more = match listed.len().saturating_sub(LISTED_MAX) as u64 {
         0 => None,
         1 => Some("Another comparison is in the table.".to_owned()),
         left => Some(format!("{} other comparisons are in the table.", text::count(left))),
     };
     if more.is_some() {
-        told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-        told.truncate(TOLD_MAX);
+        listed.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        listed.truncate(LISTED_MAX);
     }
-    claim.chain(told.into_iter().filter_map(|row| tell(summary, row))).chain(more).collect()
+    claim.chain(listed.into_iter().filter_map(|row| describe(summary, row))).chain(more).collect()
 }
 
 /// Decided before undecided, large differences before small ones.
@@ -51,8 +51,8 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
     summary.data_of(row.pair.arm).map(|data| data.entries)
 }
 
-fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
-    let (what, than) = (&row.pair.what, &row.pair.than);
+fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
+    let (subject, than) = (&row.pair.subject, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
     let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
@@ -61,9 +61,9 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
             Some(match verdict {
                 Verdict::Faster { negligible } | Verdict::Slower { negligible } => {
                     let so = if negligible { ", which is negligible" } else { "" };
-                    format!("{begin} {what} cost {figure} of {than}{so}.")
+                    format!("{begin} {subject} cost {figure} of {than}{so}.")
                 }
-                Verdict::Equivalent => format!("{begin} {what} cost as much as {than} ({figure})."),
+                Verdict::Equivalent => format!("{begin} {subject} cost as much as {than} ({figure})."),
                 Verdict::Inconclusive { rounds_to_decide } => {
                     let more = rounds_to_decide.map(|rounds| rounds.saturating_sub(row.rounds as u64));
                     let decide = more.map(|more| match more {
@@ -71,12 +71,12 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
                         more => format!("; about {} would decide", text::counted(more.max(1), "more round")),
                     });
                     let decide = decide.unwrap_or_default();
-                    format!("{begin} {what} against {than}: no difference shown ({figure}){decide}.")
+                    format!("{begin} {subject} against {than}: no difference shown ({figure}){decide}.")
                 }
             })
         }
         Outcome::TooFewRounds { ratio } => Some(format!(
-            "{begin} {what} took {} of the time of {than}; under {} rounds nothing is judged.",
+            "{begin} {subject} took {} of the time of {than}; under {} rounds nothing is judged.",
             text::ratio(ratio, None),
             rounds_for_interval(summary.rules.confidence)
         )),
@@ -98,7 +98,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let of_layout =
         claimed.layout.as_ref().map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
     let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
-    let stands = match (slower, against, verdicts.len()) {
+    let verdict = match (slower, against, verdicts.len()) {
         (_, _, 0) => format!("{begin} is undecided here: nothing is judged."),
         (1, _, 1) => format!("{begin} stands here."),
         (0, 1, 1) => format!("{begin} falls here."),
@@ -114,7 +114,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
         }
     };
     let published = rows.first().map(|row| published(summary, group, row.pair.arm));
-    Some(format!("{stands}{}", published.unwrap_or_default()))
+    Some(format!("{verdict}{}", published.unwrap_or_default()))
 }
 
 /// An aged directory this many times larger than a fresh one has kept space that it does not need.
@@ -129,15 +129,15 @@ pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
             others.filter_map(|set| summary.data_set(set.data)).filter(|other| other.on == data.on);
         others.all(|other| other.entries <= data.entries)
     };
-    let told = built.sets.iter().filter_map(|aged| {
+    let texts = built.sets.iter().filter_map(|aged| {
         let data = summary.data_set(aged.data).filter(|data| largest(data))?;
         let fresh = built.sets.iter().find(|fresh| {
             fresh.aged.is_none() && summary.data_set(fresh.data).is_some_and(|fresh| is_twin(data, fresh))
         });
-        let text = tell_aged(summary, data, aged, fresh?)?;
+        let text = describe_aged(summary, data, aged, fresh?)?;
         Some(Finding::of_group(FindingKind::Aged, AGED_GROUP, text))
     });
-    told.collect()
+    texts.collect()
 }
 
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
@@ -146,7 +146,7 @@ fn is_twin(aged: &Data, fresh: &Data) -> bool {
     aged.entries == fresh.entries && aged.on == fresh.on && fresh_made == *other
 }
 
-fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) -> Option<String> {
+fn describe_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) -> Option<String> {
     let of = aged.aged?;
     let (now, usual) = (aged.directory_bytes?, fresh.directory_bytes?);
     let (held, left) = (of.files.saturating_add(data.entries), data.entries);
@@ -167,10 +167,10 @@ fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) 
     ))
 }
 
-pub(super) fn tell_directories(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn describe_directories(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
-    let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
-    (!told.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&told)))
+    let phrases: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
+    (!phrases.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&phrases)))
 }
 
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {

@@ -122,7 +122,7 @@ impl Page {
         self.left_out += before - self.pictures.len();
     }
 
-    fn tell_left_out(&mut self) {
+    fn list_left_out(&mut self) {
         if self.left_out > 0 {
             self.paragraph(&format!(
                 "{} more would make this page too large: `megadir bench report RECORD --format svg --chart NAME:N` draws them, and its --help names the charts.",

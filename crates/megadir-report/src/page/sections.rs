@@ -18,7 +18,7 @@ use crate::render::{COLUMNS, groups, operations, overview, published, use_lines,
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
-use crate::warning::{Told, incomplete_line, told};
+use crate::warning::{DisplayedWarning, displayed, incomplete_line};
 
 pub(crate) const LOUD: &str = "p class=\"loud\"";
 pub(crate) const FAINT: &str = "p class=\"faint\"";
@@ -35,7 +35,13 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.elements(LOUD, stand_in_lines(&report.summary));
     let loud = report.findings.iter().filter(|finding| finding.loud);
     page.elements(LOUD, loud.map(|finding| &finding.text));
-    page.elements(LOUD, told(&report.warnings).iter().filter(|told| told.loud).map(|told| &told.text));
+    page.elements(
+        LOUD,
+        displayed(&report.warnings)
+            .iter()
+            .filter(|displayed| displayed.loud)
+            .map(|displayed| &displayed.text),
+    );
     let answers = report.first_findings();
     // A comparison that a finding above calls unusable is not emphasised.
     let doubtful =
@@ -271,23 +277,23 @@ pub(super) fn section_trust(page: &mut Page, report: &Report) {
     if report.warnings.is_empty() {
         page.paragraph("No warnings.");
     }
-    let told = told(&report.warnings);
-    for loud in told.iter().filter(|told| told.loud) {
+    let displayed = displayed(&report.warnings);
+    for loud in displayed.iter().filter(|displayed| displayed.loud) {
         page.element(LOUD, &loud.text);
         page.details(loud.each.iter().cloned());
     }
-    let quiet: Vec<&Told> = told.iter().filter(|told| !told.loud).collect();
+    let quiet: Vec<&DisplayedWarning> = displayed.iter().filter(|displayed| !displayed.loud).collect();
     if !quiet.is_empty() {
         page.push("<ul>\n");
-        for told in quiet {
+        for warning in quiet {
             page.push("<li>");
-            page.element("p", &told.text);
-            page.details(told.each.iter().cloned());
+            page.element("p", &warning.text);
+            page.details(warning.each.iter().cloned());
             page.push("</li>\n");
         }
         page.push("</ul>\n");
     }
     while page.picture(|_| true) {}
-    page.tell_left_out();
+    page.list_left_out();
     page.list(use_lines(summary));
 }

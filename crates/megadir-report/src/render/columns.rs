@@ -14,7 +14,7 @@ use crate::summary::{Times, together};
 
 pub struct Column {
     pub name: &'static str,
-    pub what: &'static str,
+    pub description: &'static str,
     pub kind: Kind,
     pub value: Of,
 }
@@ -67,12 +67,12 @@ struct Single {
     gap_ns: u64,
 }
 
-const fn number(name: &'static str, what: &'static str, value: Of) -> Column {
-    Column { name, what, kind: Kind::Number, value }
+const fn number(name: &'static str, description: &'static str, value: Of) -> Column {
+    Column { name, description, kind: Kind::Number, value }
 }
 
-const fn text(name: &'static str, what: &'static str, value: Of) -> Column {
-    Column { name, what, kind: Kind::Text, value }
+const fn text(name: &'static str, description: &'static str, value: Of) -> Column {
+    Column { name, description, kind: Kind::Text, value }
 }
 
 pub const COLUMNS: &[Column] = &[
@@ -129,7 +129,7 @@ pub const COLUMNS: &[Column] = &[
     number("entries", "entries seen", |row| Number(row.sample.counted.entries)),
     Column {
         name: "hash",
-        what: "order-independent hash of the entries, 16 hexadecimal digits after 0x",
+        description: "order-independent hash of the entries, 16 hexadecimal digits after 0x",
         kind: Kind::Hash,
         value: |row| Hash(row.sample.counted.hash),
     },
@@ -244,7 +244,7 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
             threads: Some((*threads).into()),
             ..of
         },
-        Work::Ask { files } => OfArm { work: format!("ask {files}"), ..of },
+        Work::StatSome { files } => OfArm { work: format!("ask {files}"), ..of },
         Work::Command(work) => OfArm { backend: work.line.clone(), ..of },
         Work::FillUntilRefused { .. } => of,
     }

@@ -31,7 +31,7 @@ pub(super) fn data_sets(summary: &Summary) -> String {
 fn data_set(source: &DataSource, sets: &[&Data]) -> String {
     let sizes = text::distinct(sets.iter().map(|data| data.entries));
     let all = match sizes.as_slice() {
-        [one] => text::entries(*one),
+        [only] => text::entries(*only),
         several => format!("{} entries", text::list(several.iter().copied().map(text::count))),
     };
     match source {
@@ -40,8 +40,8 @@ fn data_set(source: &DataSource, sets: &[&Data]) -> String {
             let mut laws = laws(made);
             let made_in = sets.iter().filter_map(|data| data.source.made());
             match text::distinct(made_in.map(|made| places(made).join(", "))).as_slice() {
-                [one] if one.is_empty() => {}
-                [one] => laws.push(one.clone()),
+                [only] if only.is_empty() => {}
+                [only] => laws.push(only.clone()),
                 several => {
                     let name = |place: &String| if place.is_empty() { "flat".into() } else { place.clone() };
                     laws.push(format!("in turn {}", several.iter().map(name).collect::<Vec<_>>().join("; ")));
@@ -121,9 +121,9 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
         (set.data, line)
     });
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
-    let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
-    told.sort_by_key(|(id, _)| *id);
-    let by_line = told.into_iter().map(|(id, line)| ((kind(summary, id), line), id.0.to_string()));
+    let mut lines: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
+    lines.sort_by_key(|(id, _)| *id);
+    let by_line = lines.into_iter().map(|(id, line)| ((kind(summary, id), line), id.0.to_string()));
     let line = |((kind, line), ids): ((String, String), Vec<String>)| {
         let each = if ids.len() > 1 { ", each" } else { "" };
         format!("Data {} ({kind}{each}): {line}.", text::list(&ids))

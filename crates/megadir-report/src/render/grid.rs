@@ -39,12 +39,12 @@ pub(crate) struct Legends(BTreeSet<String>);
 
 impl Legends {
     pub(crate) fn unprinted(&mut self, legend: &[String]) -> Vec<String> {
-        let one = |paragraph: &String| {
+        let without_columns = |paragraph: &String| {
             let new =
                 sentences(paragraph).into_iter().filter(|sentence| self.0.insert((*sentence).to_owned()));
             new.collect::<Vec<_>>().join(" ")
         };
-        legend.iter().map(one).filter(|paragraph| !paragraph.is_empty()).collect()
+        legend.iter().map(without_columns).filter(|paragraph| !paragraph.is_empty()).collect()
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
         line.trim_end().to_owned()
     };
     let headings = grid.columns.iter().map(|column| (&*column.heading, Tone::Faint)).collect();
-    let named = bars.map_or("", |bars| if length(bars.what) <= room { bars.what } else { "bar" });
+    let named = bars.map_or("", |bars| if length(bars.label) <= room { bars.label } else { "bar" });
     let rows = grid.rows.iter().zip(&texts).enumerate().map(|(place, (row, texts))| {
         let beside = bars.map(|bars| bars.bar(place, room, style)).unwrap_or_default();
         line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect(), &beside)
@@ -172,7 +172,7 @@ const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 pub(super) const SHARE: &str = "share";
 
 pub(crate) struct Bars {
-    pub(crate) what: &'static str,
+    pub(crate) label: &'static str,
     pub(crate) values: Vec<Option<f64>>,
     /// Optional columns give way to the bars.
     pub(crate) needed: bool,
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn bars_stand_beside_where_there_is_room() {
-        let bars = Bars { what: "calls", values: vec![Some(31.0), Some(124.0)], needed: false };
+        let bars = Bars { label: "calls", values: vec![Some(31.0), Some(124.0)], needed: false };
         let grid = Grid { bars: Some(bars), ..grid() };
         let wide = [
             "  arm                  calls  ratio  calls",
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn bars_and_courses_start_at_nothing() {
         let bars =
-            Bars { what: "time", values: vec![Some(4.0), Some(1.0), None, Some(0.001)], needed: false };
+            Bars { label: "time", values: vec![Some(4.0), Some(1.0), None, Some(0.001)], needed: false };
         let drawn = |style| [0, 1, 2, 3].map(|row| bars.bar(row, 8, style));
         assert_eq!(drawn(UNICODE), ["████████", "██", "", "▏"]);
         assert_eq!(drawn(ASCII), ["########", "##", "", "#"]);

@@ -15,7 +15,7 @@ pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs 
 
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
-        GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
+        GroupReading::Compare(comparison) => Some(compare(summary, comparison, prints_speed_ups(summary))),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
         GroupReading::Refusal(refusal) => Some(operations::refusal(refusal)),
@@ -78,7 +78,7 @@ fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
 }
 
 /// The study's source prints speed-ups.
-pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
+pub(super) fn prints_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
 
@@ -92,7 +92,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         let of_programs = headings![right "user" 5, right "system" 5, right "memory" 3];
         columns.splice(PROCESSOR..=PROCESSOR, of_programs);
     }
-    let shown = comparison.rows.iter().filter(|row| !summary.is_against_itself(row.arm));
+    let shown = comparison.rows.iter().filter(|row| !summary.is_control(row.arm));
     let mut rows: Vec<Vec<Text>> =
         shown.clone().map(|row| compare_row(summary, comparison, row, programs)).collect();
     let mut legend = compare_legend(summary, comparison);
@@ -105,7 +105,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         legend.push_str(" Speed-up: 1 / ratio, as the source reports it.");
     }
     let time = |row: &Contrast| Some(summary.timing(row.arm)?.time_ns.value);
-    let bars = Bars { what: "time", values: shown.map(time).collect(), needed: false };
+    let bars = Bars { label: "time", values: shown.map(time).collect(), needed: false };
     Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
@@ -220,7 +220,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
     );
     // The bar of the total would shorten the others.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
-    let bars = Bars { what: SHARE, values: decomposition.factors.iter().map(share).collect(), needed: true };
+    let bars = Bars { label: SHARE, values: decomposition.factors.iter().map(share).collect(), needed: true };
     Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
@@ -253,13 +253,13 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     };
     let row = |row: &PairRow| {
         let (ratio, verdict, tone) = outcome(&row.outcome);
-        let what = match than {
-            Some(_) => row.pair.what.clone(),
-            None => format!("{} / {}", row.pair.what, row.pair.than),
+        let subject = match than {
+            Some(_) => row.pair.subject.clone(),
+            None => format!("{} / {}", row.pair.subject, row.pair.than),
         };
         let shown = at.is_none().then(|| summary.circumstances(&row.pair));
         let times = [time(row.pair.arm), time(row.pair.to), ratio];
-        let fields = std::iter::once(what).chain(shown).chain(times).map(Text::plain);
+        let fields = std::iter::once(subject).chain(shown).chain(times).map(Text::plain);
         fields.chain([Text { text: verdict, tone }]).collect()
     };
     let intervals = intervals(summary, "all rows", pairs.rows.iter().map(|row| &row.outcome));

@@ -107,21 +107,30 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
         let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place(&of.place))];
         format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
-    let gone = summary.unavailable.iter().map(|gone| format!("Unavailable: {}: {}.", gone.name, gone.reason));
-    made.chain(lives(summary)).chain(gone).collect()
+    let unavailable = summary
+        .unavailable
+        .iter()
+        .map(|unavailable| format!("Unavailable: {}: {}.", unavailable.name, unavailable.reason));
+    made.chain(lives(summary)).chain(unavailable).collect()
 }
 
 fn lives(summary: &Summary) -> Option<String> {
     let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
-        let labels = text::list(summary.file_systems.iter().filter(|one| of(one)).map(|one| &one.label));
+        let labels = text::list(
+            summary
+                .file_systems
+                .iter()
+                .filter(|file_system| of(file_system))
+                .map(|file_system| &file_system.label),
+        );
         Some(labels).filter(|labels| !labels.is_empty())
     };
-    let reformatted = labels(&|of| of.made_anew).map(|labels| {
+    let reformatted = labels(&|of| of.reformatted).map(|labels| {
         format!(
             "; {labels} was reformatted before, because the disk records what others removed in the last minutes"
         )
     });
-    let remembers = labels(&|of| passes_over_removed(of) && !of.made_anew).map(|remembers| {
+    let remembers = labels(&|of| passes_over_removed(of) && !of.reformatted).map(|remembers| {
         format!(
             "; but {remembers} depends on what others removed in the last minutes, which its disk records"
         )
@@ -182,9 +191,9 @@ fn join(parts: &[String], of: &str) -> Option<String> {
 }
 
 fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str) -> Vec<String> {
-    let used = |what: &str, (all, free): (u64, u64)| {
+    let used = |unit: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
-        format!("{} of {} {what} in use", text::percent(percent), text::count(all))
+        format!("{} of {} {unit} in use", text::percent(percent), text::count(all))
     };
     let facts = [
         file_system.block_bytes.map(|bytes| format!("blocks of {}", text::bytes(bytes))),
@@ -211,7 +220,8 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
     if summary.resolution.len() <= RESOLUTIONS_MAX {
         return summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
     }
-    let known = summary.resolution.iter().filter_map(|one| Some((one.half_width_percent?, one)));
+    let known =
+        summary.resolution.iter().filter_map(|resolution| Some((resolution.half_width_percent?, resolution)));
     let mut known: Vec<(f64, &Resolution)> = known.collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (Some((least, best)), Some((most, worst))) = (known.first(), known.last()) else {
@@ -261,7 +271,7 @@ fn families(group: &GroupSummary) -> usize {
     match &group.reading {
         GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
         GroupReading::Pairs(pairs) if group.name == FILE_SYSTEM_GROUP => {
-            let of = |row: &PairRow| (row.pair.what.clone(), row.pair.than.clone());
+            let of = |row: &PairRow| (row.pair.subject.clone(), row.pair.than.clone());
             pairs.rows.iter().map(of).collect::<BTreeSet<_>>().len()
         }
         _ => 1,
@@ -269,13 +279,13 @@ fn families(group: &GroupSummary) -> usize {
 }
 
 pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
-    let one = |resolution: &Resolution| {
+    let line_of = |resolution: &Resolution| {
         let name = summary.arm_name(resolution.baseline);
         let half_width = resolution.half_width_percent.map_or_else(|| "unknown".into(), text::percent);
         format!("{name}: {half_width}, {}", text::ratio(resolution.ratio.value, resolution.ratio.interval))
     };
     let few = summary.resolution.len() <= RESOLUTIONS_MAX;
-    if few { Vec::new() } else { summary.resolution.iter().map(one).collect() }
+    if few { Vec::new() } else { summary.resolution.iter().map(line_of).collect() }
 }
 
 fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {

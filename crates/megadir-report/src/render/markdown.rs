@@ -10,7 +10,7 @@ use super::paint::is_control;
 use super::{groups, operations, overview, published};
 use crate::report::Report;
 use crate::text;
-use crate::warning::{incomplete_line, told};
+use crate::warning::{displayed, incomplete_line};
 
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
@@ -75,11 +75,11 @@ fn warnings(page: &mut String, report: &Report) {
         page.push_str("No warnings.\n\n");
         return;
     }
-    for told in told(&report.warnings) {
-        let mark = if told.loud { "**Warning:** " } else { "" };
-        page.push_str(&format!("* {mark}{}\n", clean(&told.text)));
-        if !told.each.is_empty() {
-            page.push_str(&format!("  Each: {}.\n", clean(told.each.join("; ").trim_end_matches('.'))));
+    for warning in displayed(&report.warnings) {
+        let mark = if warning.loud { "**Warning:** " } else { "" };
+        page.push_str(&format!("* {mark}{}\n", clean(&warning.text)));
+        if !warning.each.is_empty() {
+            page.push_str(&format!("  Each: {}.\n", clean(warning.each.join("; ").trim_end_matches('.'))));
         }
     }
     page.push('\n');

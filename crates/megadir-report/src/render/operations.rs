@@ -5,15 +5,15 @@ use megadir_record::Since;
 use crate::render::grid::{Bars, Grid, Text, headings};
 use crate::render::paint::{intervals, outcome};
 use crate::summary::{
-    ArmSummary, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, HostRate, Operations,
-    Refusal, Series, Shape, Summary, Threshold,
+    ArmSummary, BreakEven, BreakEvenPoint, BreakEvenSeries, Bucket, Figure, Fill, Growth, HostRate,
+    Operations, Refusal, Series, Shape, Summary, Threshold,
 };
 use crate::text;
 
 pub(crate) const TITLE: &str = "How long do single operations take?";
 
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
-    let timed = || summary.asked().filter_map(|arm| Some((arm, arm.single()?)));
+    let timed = || summary.measured().filter_map(|arm| Some((arm, arm.single()?)));
     let (_, first) = timed().next()?;
     let columns = headings![
         left "arm" 0, right "p50" 0, left "interval" 4, right "p90" 2, left "interval" 6, right "p99" 0,
@@ -32,7 +32,7 @@ pub(crate) fn grid_hosts(summary: &Summary) -> Option<Grid> {
         fields.map(Text::plain).into()
     };
     let rows: Vec<Vec<Text>> =
-        summary.asked().flat_map(|arm| arm.hosts.iter().map(move |of| row(arm, of))).collect();
+        summary.measured().flat_map(|arm| arm.hosts.iter().map(move |of| row(arm, of))).collect();
     let columns = headings![left "arm" 0, left "host" 0, right "entries" 1, left "rate per second" 0];
     let legend = format!(
         "Rate: what the ranks of a host did in a block / the time until its last rank was done; median and {} interval over \
@@ -71,7 +71,7 @@ fn legend(summary: &Summary, single: &Operations) -> String {
         Since::IntendedStart => "from when it was planned to start to its end",
     };
     let rate = match single.rate {
-        Some(rate) => format!(" {} to start a second (open loop).", text::count(rate.asked_per_s)),
+        Some(rate) => format!(" {} to start a second (open loop).", text::count(rate.target_per_s)),
         None => String::new(),
     };
     format!(
@@ -90,7 +90,7 @@ pub(super) fn grid_break_even(read: &BreakEven) -> Grid {
 }
 
 fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
-    let row = |point: &AskPoint| {
+    let row = |point: &BreakEvenPoint| {
         let wins = match point.ratio.interval {
             Some(interval) if interval.low > 1.0 => "listing",
             Some(interval) if interval.high < 1.0 => "asking",
@@ -108,7 +108,7 @@ fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
         ];
         fields.map(Text::plain).into()
     };
-    let mut rows: Vec<Vec<Text>> = series.asks.iter().map(row).collect();
+    let mut rows: Vec<Vec<Text>> = series.points.iter().map(row).collect();
     let share = match series.from {
         Threshold::At { share } => text::threshold(share, series.interval),
         from @ (Threshold::Always | Threshold::Never) => {
@@ -175,7 +175,7 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
          files. Ratio: to the first row, round by round.{intervals}"
     );
     let time = |bucket: &Bucket| bucket.time_ns.map(|figure| figure.value);
-    let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect(), needed: false };
+    let bars = Bars { label: "time", values: fill.buckets.iter().map(time).collect(), needed: false };
     Grid { bars: Some(bars), ..Grid::new(columns, fill.buckets.iter().map(row).collect(), legend) }
 }
 
@@ -195,7 +195,7 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         series.points.iter().map(of_point).chain(series.exponent.map(|_| None))
     });
     let bars =
-        Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect(), needed: false };
+        Bars { label: if an_entry { "an entry" } else { "time" }, values: values.collect(), needed: false };
     let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
     Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
@@ -230,6 +230,6 @@ fn shape(shape: Shape) -> &'static str {
         Shape::PerhapsLinear => "perhaps linear",
         Shape::LessThanLinear => "less than linear",
         Shape::MoreThanLinear => "more than linear",
-        Shape::CannotBeTold => "undecided",
+        Shape::Undecided => "undecided",
     }
 }

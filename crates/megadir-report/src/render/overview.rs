@@ -5,7 +5,7 @@ use megadir_record::{FileSystem, LabFileSystem, Place};
 use crate::render::Style;
 use crate::render::grid::{Bars, Column, Grid, Text, bar};
 use crate::render::paint::{Tone, length};
-use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Says, Summary};
+use crate::summary::{Outcome, OutcomeClass, Overview, OverviewCell, OverviewRow, Summary};
 use crate::text;
 
 pub(super) const BARS: &str = "The same as bars, each operation on its own scale, uncut:";
@@ -13,7 +13,7 @@ const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
 pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
-    let first = overview.rows.iter().map(|row| length(&row.what) + 2).max().unwrap_or(0);
+    let first = overview.rows.iter().map(|row| length(&row.label) + 2).max().unwrap_or(0);
     let widths = (0..overview.columns.len()).map(|column| {
         let cells =
             overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column, true)));
@@ -59,7 +59,7 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
             rows.push(vec![Text::heading(section)]);
         }
         let indent = if row.section.is_empty() { "" } else { "  " };
-        let mut line = vec![Text::plain(format!("{indent}{}", row.what))];
+        let mut line = vec![Text::plain(format!("{indent}{}", row.label))];
         line.extend(fields(row));
         rows.push(line);
     }
@@ -81,12 +81,12 @@ fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest
 }
 
 fn sign(outcome: &Outcome) -> &'static str {
-    match outcome.says() {
-        Some(Says::Faster) => "< ",
-        Some(Says::Slower) => "> ",
-        Some(Says::Same) => "= ",
+    match outcome.class() {
+        Some(OutcomeClass::Faster) => "< ",
+        Some(OutcomeClass::Slower) => "> ",
+        Some(OutcomeClass::Same) => "= ",
         None if *outcome == Outcome::Baseline => "",
-        Some(Says::Open) | None => "? ",
+        Some(OutcomeClass::Open) | None => "? ",
     }
 }
 
@@ -121,8 +121,11 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
             overview.columns.first().map_or("", |column| &column.ground),
         ));
     }
-    let gone = summary.unavailable.iter().map(|gone| format!("{}: unavailable, {}.", gone.name, gone.reason));
-    legend.extend(gone);
+    let unavailable = summary
+        .unavailable
+        .iter()
+        .map(|unavailable| format!("{}: unavailable, {}.", unavailable.name, unavailable.reason));
+    legend.extend(unavailable);
     legend
 }
 
@@ -148,9 +151,9 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
     }
     match &summary.unavailable[..] {
         [] => {}
-        [gone] => lines.push(format!("Unavailable: {}: {}.", gone.name, gone.reason)),
+        [unavailable] => lines.push(format!("Unavailable: {}: {}.", unavailable.name, unavailable.reason)),
         several => {
-            let names = text::list(several.iter().map(|gone| &gone.name));
+            let names = text::list(several.iter().map(|unavailable| &unavailable.name));
             lines.push(format!("Unavailable: {names}; --verbose prints the reasons."));
         }
     }
@@ -172,12 +175,12 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     let columns = vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)];
     let rows = std::iter::once(first).chain(others.iter().map(row)).collect();
     let legend = "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm).";
-    let bars = Some(Bars { what: "time", values, needed: true });
+    let bars = Some(Bars { label: "time", values, needed: true });
     Some(Grid { bars, ..Grid::new(columns, rows, legend) })
 }
 
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
-    let first = overview.rows.iter().map(|row| length(&row.what) + 2).max()?;
+    let first = overview.rows.iter().map(|row| length(&row.label) + 2).max()?;
     let room = width.checked_sub(2 + first)? / overview.columns.len().max(1);
     let (least, most) = BAR_SIDE_BY_SIDE;
     let bar_width = room.checked_sub(2).filter(|room| *room >= least)?.min(most);
@@ -203,7 +206,7 @@ pub(super) fn lines(overview: &Overview) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &overview.rows {
         let section = if row.section.is_empty() { String::new() } else { format!("{}, ", row.section) };
-        lines.push(format!("{section}{}", row.what));
+        lines.push(format!("{section}{}", row.label));
         let longest = longest(overview, &row.section);
         for (column, cell) in overview.columns.iter().zip(&row.cells) {
             let Some(cell) = cell else { continue };
@@ -229,9 +232,9 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     let name = |column: usize| overview.columns[column].name.clone();
     let field = |of: usize, than: usize| match overview.against(of, than) {
         Some(outcome) => {
-            let tone = match outcome.says() {
-                Some(Says::Faster) => Tone::Good,
-                Some(Says::Slower) => Tone::Bad,
+            let tone = match outcome.class() {
+                Some(OutcomeClass::Faster) => Tone::Good,
+                Some(OutcomeClass::Slower) => Tone::Bad,
                 _ => Tone::Plain,
             };
             Text { text: outcome.ratio_text(), tone }

@@ -113,12 +113,12 @@ pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
 
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut start = 0;
-    let one = |end: usize| {
+    let sentence_to = |end: usize| {
         let sentence = text[start..end].trim();
         start = end;
         sentence
     };
-    ends_of_sentences(text).map(one).filter(|sentence| !sentence.is_empty()).collect()
+    ends_of_sentences(text).map(sentence_to).filter(|sentence| !sentence.is_empty()).collect()
 }
 
 fn ends_of_sentences(text: &str) -> impl Iterator<Item = usize> {

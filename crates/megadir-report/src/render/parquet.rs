@@ -32,7 +32,7 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<_>>>()?;
     let schema = Arc::new(SchemaType::group_type_builder("samples").with_fields(fields).build()?);
     let header = &report.record.header;
-    let said = [
+    let metadata = [
         ("megadir.study", header.plan.study.clone()),
         ("megadir.version", header.machine.version.clone()),
         ("megadir.started_unix_s", header.started_unix_s.to_string()),
@@ -42,12 +42,12 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
     let emulator = header.machine.emulator.as_ref();
     let emulator = emulator.map(|emulator| ("megadir.emulator", emulator.clone()));
-    let said = said.into_iter().chain(wine).chain(emulator);
-    let said = said.map(|(key, value)| KeyValue::new(key.into(), value)).collect();
+    let metadata = metadata.into_iter().chain(wine).chain(emulator);
+    let metadata = metadata.map(|(key, value)| KeyValue::new(key.into(), value)).collect();
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(said))
+        .set_key_value_metadata(Some(metadata))
         .build();
     // The writer requires `Send` of its output, so it writes to memory and this copies.
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;

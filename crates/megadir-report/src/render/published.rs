@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 
 use crate::render::grid::{Column, Grid, Text, headings};
-use crate::render::groups::{self, RAW_CALLS, tells_speed_ups};
+use crate::render::groups::{self, RAW_CALLS, prints_speed_ups};
 use crate::summary::{
     Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
@@ -23,7 +23,7 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
             (None, Some(ours)) => (ours.name, ours.figure),
             (None, None) => (String::new(), String::new()),
         };
-        [figure.what.clone(), value(figure), here, by].map(Text::plain).into()
+        [figure.quantity.clone(), value(figure), here, by].map(Text::plain).into()
     };
     let legend = "There: as published, on another machine. Here: this run's arm that does the same, where there is one.";
     let rows: Vec<Vec<Text>> = figures.iter().map(row).collect();
@@ -31,15 +31,15 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
 }
 
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
-    let one = |figure: &&Published| {
+    let phrase = |figure: &&Published| {
         let here = match here(summary, group, figure) {
             (Some(why), _) => format!(" (not comparable: {why})"),
             (None, Some(ours)) => format!(" (here {}, {})", ours.figure, ours.name),
             (None, None) => String::new(),
         };
-        format!("{}: {}{here}", figure.what, value(figure))
+        format!("{}: {}{here}", figure.quantity, value(figure))
     };
-    let figures: Vec<String> = figures(summary, group).iter().map(one).collect();
+    let figures: Vec<String> = figures(summary, group).iter().map(phrase).collect();
     (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
 }
 
@@ -107,8 +107,8 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             Some(Ours { name: named(row.arm).to_owned(), figure: here, arm: row.arm })
         }
         GroupReading::Pairs(read) => {
-            let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
-            let name = format!("{}, {}", row.pair.what, summary.circumstances_in_full(&row.pair));
+            let row = pick(&read.rows, wanted?, |row| &row.pair.subject)?;
+            let name = format!("{}, {}", row.pair.subject, summary.circumstances_in_full(&row.pair));
             Some(Ours { name, figure: row.outcome.ratio_text(), arm: row.pair.arm })
         }
         GroupReading::Fill(read) => {
@@ -135,7 +135,7 @@ fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r st
 pub(crate) const SOURCE_TABLE_TITLE: &str = "The source's table, measured here";
 
 pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
-    match tells_speed_ups(summary) {
+    match prints_speed_ups(summary) {
         true => attributes(summary),
         false if summary.published.is_empty() => None,
         false => lookups(summary),
@@ -149,7 +149,7 @@ fn rows(summary: &Summary) -> impl Iterator<Item = (&Arm, &Contrast)> {
         _ => &[],
     });
     let all = all.filter_map(move |row| Some((&summary.arm(row.arm)?.planned, row)));
-    all.filter(|(planned, _)| planned.role != Role::AgainstItself)
+    all.filter(|(planned, _)| planned.role != Role::Control)
 }
 
 fn lookups(summary: &Summary) -> Option<Grid> {
@@ -250,8 +250,8 @@ fn run(state: CacheState) -> (u8, &'static str) {
 }
 
 fn without_interval(outcome: &Outcome) -> String {
-    let told = groups::speed_up(outcome);
-    told.split(" [").next().unwrap_or_default().to_owned()
+    let speed_up = groups::speed_up(outcome);
+    speed_up.split(" [").next().unwrap_or_default().to_owned()
 }
 
 fn legend(states: &BTreeSet<(u8, &str)>, ways: &[Way]) -> String {

@@ -8,7 +8,7 @@ use super::{Style, groups, overview};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
-use crate::warning::{Advisory, Told, Warning, disturbance, incomplete_line, told};
+use crate::warning::{Advisory, DisplayedWarning, Warning, displayed, disturbance, incomplete_line};
 
 /// 25, less the lines in which the program names the record and the page.
 pub const LINES_MAX: usize = 22;
@@ -23,7 +23,7 @@ const SMALL_PRINT_MAX: usize = 2;
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
     let mut top = Page::new(width, style);
-    let warnings = told(&report.warnings);
+    let warnings = displayed(&report.warnings);
     top.each_within(incomplete_line(&report.warnings), "! ", Tone::Alarm, 1);
     let alarms = alarms(&mut top, report, &warnings);
     top.paragraph(&report.question(), "", Tone::Heading);
@@ -35,14 +35,15 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
         top.paragraph("There are no findings.", "", Tone::Plain);
     }
 
-    let quiet: Vec<&Told> = warnings.iter().filter(|told| !told.loud && !told.is_incomplete).collect();
+    let quiet: Vec<&DisplayedWarning> =
+        warnings.iter().filter(|warning| !warning.loud && !warning.is_incomplete).collect();
     top.each_within(overview::differences_line(&report.summary), "", Tone::Plain, SMALL_PRINT_MAX);
     top.each_within(overview::omitted_lines(&report.summary), "", Tone::Plain, 1);
     let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
     let bottom = |lines_each: usize| {
         let mut page = Page::new(width, style);
         page.gap();
-        page.each_within(notes.iter().map(|told| &told.text), "Note: ", Tone::Plain, lines_each);
+        page.each_within(notes.iter().map(|warning| &warning.text), "Note: ", Tone::Plain, lines_each);
         page.paragraph(&rest(report, quiet.len() - notes.len()), "", Tone::Faint);
         page
     };
@@ -59,17 +60,19 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 }
 
 /// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
-fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
+fn alarms(page: &mut Page, report: &Report, warnings: &[DisplayedWarning]) -> usize {
     page.each_within(stand_in_lines(&report.summary), "! ", Tone::Alarm, SMALL_PRINT_MAX);
-    let false_one = |one: &Advisory| one.loud && matches!(one.warning, Warning::DiffersFromItself { .. });
-    let is_said = report.warnings.iter().any(|one| matches!(one.warning, Warning::Disturbed { .. }));
-    if !is_said && disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_one) {
+    let false_control =
+        |advisory: &Advisory| advisory.loud && matches!(advisory.warning, Warning::ControlDiffers { .. });
+    let is_disturbed =
+        report.warnings.iter().any(|advisory| matches!(advisory.warning, Warning::Disturbed { .. }));
+    if !is_disturbed && disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_control) {
         page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
     let findings = report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX);
     page.each_within(findings.map(|finding| &finding.text), "! ", Tone::Alarm, SMALL_PRINT_MAX);
-    let loud = warnings.iter().filter(|told| told.loud).take(WARNINGS_MAX);
-    loud.map(|told| page.sentences(&told.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
+    let loud = warnings.iter().filter(|warning| warning.loud).take(WARNINGS_MAX);
+    loud.map(|warning| page.sentences(&warning.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
 }
 
 fn rest(report: &Report, notes: usize) -> String {
@@ -104,7 +107,7 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     let mut smaller = false;
     if cut {
         room -= 1;
-        match bars.as_mut().filter(|bars| bars.what == SHARE) {
+        match bars.as_mut().filter(|bars| bars.label == SHARE) {
             Some(bars) => {
                 smaller = true;
                 keep_largest(&mut rows, bars, room);

@@ -13,7 +13,7 @@ use crate::render::grid::course;
 use crate::report::Report;
 use crate::summary::{GroupSummary, Overview, Summary};
 use crate::text;
-use crate::warning::{Told, incomplete_line, told};
+use crate::warning::{DisplayedWarning, displayed, incomplete_line};
 
 const WIDTH_MIN: usize = 40;
 const COURSE_WIDTH: usize = 24;
@@ -42,7 +42,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
     page.paragraph(&report.question(), "", Tone::Heading);
     page.gap();
-    answer(&mut page, report);
+    add_answer(&mut page, report);
     page.gap();
     page.paragraph(&run_line(report), "", Tone::Faint);
     if let Some(overview) = &summary.overview {
@@ -79,13 +79,13 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.paragraphs(use_lines(summary).iter().filter(|_| !brief), "", Tone::Plain);
     page.paragraphs(self_check_line(summary), "", Tone::Plain);
     page.paragraphs(published::sentence(summary, None), "", Tone::Plain);
-    told(&report.warnings).iter().for_each(|told| warning(&mut page, told));
+    displayed(&report.warnings).iter().for_each(|displayed| warning(&mut page, displayed));
     page.paragraphs(file_system_lines(summary), "", Tone::Faint);
     page.paragraph(&machine_line(summary), "", Tone::Faint);
     page.text
 }
 
-fn answer(page: &mut Page, report: &Report) {
+fn add_answer(page: &mut Page, report: &Report) {
     page.paragraphs(incomplete_line(&report.warnings), "! ", Tone::Alarm);
     page.paragraphs(stand_in_lines(&report.summary), "! ", Tone::Alarm);
     let loud = report.findings.iter().filter(|finding| finding.loud);
@@ -94,12 +94,12 @@ fn answer(page: &mut Page, report: &Report) {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
-    let told = report.first_findings();
-    page.paragraphs(told.iter().map(|finding| &finding.text), "", Tone::Plain);
-    if told.is_empty() {
+    let first = report.first_findings();
+    page.paragraphs(first.iter().map(|finding| &finding.text), "", Tone::Plain);
+    if first.is_empty() {
         page.paragraph(&report.without_answer(), "", Tone::Plain);
     }
-    let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
+    let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !first.contains(finding);
     page.paragraphs(report.findings.iter().filter(of_all).map(|finding| &finding.text), "", Tone::Plain);
 }
 
@@ -117,8 +117,8 @@ fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
 fn one_group(page: &mut Page, report: &Report, group: &GroupSummary) {
     let summary = &report.summary;
     page.paragraph(&group.title, "", Tone::Heading);
-    let told = report.first_findings();
-    let others = report.of_group(group).filter(|finding| !told.contains(finding));
+    let first = report.first_findings();
+    let others = report.of_group(group).filter(|finding| !first.contains(finding));
     page.paragraphs(others.map(|finding| &finding.text), "  ", Tone::Plain);
     match groups::grid(summary, group) {
         Some(grid) => page.grid(&grid),
@@ -127,10 +127,10 @@ fn one_group(page: &mut Page, report: &Report, group: &GroupSummary) {
     page.paragraphs(published::sentence(summary, Some(group)), "  ", Tone::Plain);
 }
 
-fn warning(page: &mut Page, told: &Told) {
-    let (mark, tone) = if told.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
-    let more = if told.each.is_empty() { "" } else { " Each: --format markdown." };
-    page.paragraph(&format!("{mark}{}{more}", told.text), "", tone);
+fn warning(page: &mut Page, displayed: &DisplayedWarning) {
+    let (mark, tone) = if displayed.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
+    let more = if displayed.each.is_empty() { "" } else { " Each: --format markdown." };
+    page.paragraph(&format!("{mark}{}{more}", displayed.text), "", tone);
 }
 
 pub(crate) struct Page {

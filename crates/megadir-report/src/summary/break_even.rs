@@ -30,7 +30,8 @@ pub struct BreakEvenSeries {
     /// Nanoseconds.
     pub list_ns: Figure,
     /// In ascending share, without arms that did other work.
-    pub asks: Vec<AskPoint>,
+    #[serde(rename = "asks")]
+    pub points: Vec<BreakEvenPoint>,
     /// Rounds in which all arms were measured.
     pub rounds: usize,
     /// Share from which on listing is faster.
@@ -42,7 +43,7 @@ pub struct BreakEvenSeries {
 /// An arm that stats a share of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AskPoint {
+pub struct BreakEvenPoint {
     /// Arm that stats the files.
     pub arm: ArmId,
     /// Number of files asked for.
@@ -86,20 +87,20 @@ pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Res
 fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     let entries = evidence.plan.data_set(evidence.plan.arm(arms.list)?.data)?.entries;
     let files = |arm: ArmId| match evidence.plan.arm(arm)?.work {
-        Work::Ask { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
+        Work::StatSome { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
         _ => None,
     };
-    let mut asked: Vec<(ArmId, u64)> = arms.asks.iter().filter_map(|arm| files(*arm)).collect();
-    asked.sort_by_key(|(_, files)| *files);
+    let mut queried: Vec<(ArmId, u64)> = arms.stat_some.iter().filter_map(|arm| files(*arm)).collect();
+    queried.sort_by_key(|(_, files)| *files);
     if !evidence.is_equal(arms.list) {
         return None;
     }
-    let all: Vec<ArmId> = [arms.list].into_iter().chain(asked.iter().map(|(arm, _)| *arm)).collect();
+    let all: Vec<ArmId> = [arms.list].into_iter().chain(queried.iter().map(|(arm, _)| *arm)).collect();
     let times = evidence.rounds.paired(&all);
-    let (list, asks) = times.split_first()?;
-    let shares: Vec<f64> = asked.iter().map(|(_, files)| *files as f64 / entries as f64).collect();
+    let (list, queries) = times.split_first()?;
+    let shares: Vec<f64> = queried.iter().map(|(_, files)| *files as f64 / entries as f64).collect();
     let of_round = |round: usize| {
-        let curve: Vec<f64> = asks.iter().map(|times| times[round]).collect();
+        let curve: Vec<f64> = queries.iter().map(|times| times[round]).collect();
         crossing(&shares, &curve, list[round])
     };
     let rounds: Vec<Crossing> = (0..list.len()).map(of_round).collect::<Option<_>>()?;
@@ -107,15 +108,15 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     let point = |(((arm, files), share), times): (((ArmId, u64), f64), &Vec<f64>)| {
         let time_ns = Figure::median_of(times, evidence.confidence())?;
         let ratio = Figure::ratio_of(times, list, evidence.confidence())?;
-        Some(AskPoint { arm, files, share, time_ns, ratio })
+        Some(BreakEvenPoint { arm, files, share, time_ns, ratio })
     };
-    let points = asked.iter().copied().zip(shares.iter().copied()).zip(asks).map(point);
+    let points = queried.iter().copied().zip(shares.iter().copied()).zip(queries).map(point);
     let series = BreakEvenSeries {
         name: arms.name.clone(),
         entries,
         list: arms.list,
         list_ns: Figure::median_of(list, evidence.confidence())?,
-        asks: points.collect::<Option<_>>()?,
+        points: points.collect::<Option<_>>()?,
         rounds: rounds.len(),
         from: estimate.value.into(),
         interval: estimate.interval.map(|(low, high)| (low.into(), high.into())),
@@ -125,11 +126,11 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
 
 /// The smallest directory with the largest, for every way of listing with a share of both in every round.
 fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
-    let names = distinct(read.iter().map(|one| one.series.name.as_str()));
+    let names = distinct(read.iter().map(|read_series| read_series.series.name.as_str()));
     let of_name = |name: &&str| {
-        let all = || read.iter().filter(|one| one.series.name == **name);
-        let small = all().min_by_key(|one| one.series.entries)?;
-        let large = all().max_by_key(|one| one.series.entries)?;
+        let all = || read.iter().filter(|read_series| read_series.series.name == **name);
+        let small = all().min_by_key(|read_series| read_series.series.entries)?;
+        let large = all().max_by_key(|read_series| read_series.series.entries)?;
         let ratio = Figure::ratio_of(&places(&large.rounds)?, &places(&small.rounds)?, confidence)?;
         let (small, large) = (small.series.entries, large.series.entries);
         (small < large).then(|| BreakEvenSizes { name: (*name).to_owned(), small, large, ratio })

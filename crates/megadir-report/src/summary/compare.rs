@@ -74,14 +74,14 @@ pub struct CallsContrast {
 
 /// Statement of an outcome; a negligible difference counts as none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum OutcomeClass {
     Faster,
     Slower,
     Same,
     Open,
 }
 
-impl From<Verdict> for Says {
+impl From<Verdict> for OutcomeClass {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Faster { negligible: false } => Self::Faster,
@@ -93,10 +93,10 @@ impl From<Verdict> for Says {
 }
 
 impl Outcome {
-    pub(crate) fn says(&self) -> Option<Says> {
+    pub(crate) fn class(&self) -> Option<OutcomeClass> {
         match self {
             Self::Judged { verdict, .. } => Some((*verdict).into()),
-            Self::TooFewRounds { .. } => Some(Says::Open),
+            Self::TooFewRounds { .. } => Some(OutcomeClass::Open),
             Self::Baseline | Self::Unequal | Self::NotMeasured => None,
         }
     }
@@ -156,8 +156,8 @@ impl Outcome {
 pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> Comparison {
     let member = |planned: &&Arm| planned.id != baseline && planned.groups.iter().any(|name| name == group);
     let members: Vec<&Arm> = evidence.plan.arms.iter().filter(member).collect();
-    let of_role = |itself: bool| -> Vec<ArmId> {
-        let chosen = members.iter().filter(|planned| (planned.role == Role::AgainstItself) == itself);
+    let of_role = |is_control: bool| -> Vec<ArmId> {
+        let chosen = members.iter().filter(|planned| (planned.role == Role::Control) == is_control);
         chosen.map(|planned| planned.id).collect()
     };
     let mut rows = contrasts(evidence, baseline, &of_role(false));
@@ -186,11 +186,11 @@ pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec
         pairs.iter().filter(comparable).map(|&(arm, to)| evidence.rounds.log_ratios(arm, to)).collect();
     let judgements = megadir_stats::judge_family_of_epochs(&log_ratios, evidence.judging());
     let mut judged = log_ratios.iter().map(|epochs| epochs.concat()).zip(judgements);
-    let one = |pair: &(ArmId, ArmId)| match comparable(&pair).then(|| judged.next()).flatten() {
+    let contrast = |pair: &(ArmId, ArmId)| match comparable(&pair).then(|| judged.next()).flatten() {
         Some((logs, judgement)) => (logs.len(), outcome(&logs, judgement)),
         None => (0, Outcome::Unequal),
     };
-    pairs.iter().map(one).collect()
+    pairs.iter().map(contrast).collect()
 }
 
 pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
@@ -260,7 +260,7 @@ pub struct PairRow {
 
 /// Each pair of file systems is a family: in a single one, the verdict on two would depend on the number of others.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
-    let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.what, &pair.than), place));
+    let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.subject, &pair.than), place));
     let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());
     for (_, family) in text::grouped(by_systems) {
         let of_family: Vec<Pair> = family.iter().map(|place| pairs[*place].clone()).collect();

@@ -77,11 +77,13 @@ pub struct ReadingFactor {
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     /// The interval of its share lies above one half.
-    Stands,
+    #[serde(rename = "stands")]
+    Holds,
     /// The interval lies below one half.
     Falls,
     /// The interval includes one half, or there is none.
-    CannotBeTold,
+    #[serde(rename = "cannot-be-told")]
+    Undecided,
 }
 
 /// Each step has a name and its cumulative arm.
@@ -232,9 +234,9 @@ fn steps<'a>(program: &'a [(String, ArmId)], times: &[Vec<f64>]) -> Vec<Step<'a>
 
 fn claim(share: Option<Figure>) -> Claim {
     match share.and_then(|share| share.interval) {
-        Some(interval) if interval.low > 0.5 => Claim::Stands,
+        Some(interval) if interval.low > 0.5 => Claim::Holds,
         Some(interval) if interval.high < 0.5 => Claim::Falls,
-        Some(_) | None => Claim::CannotBeTold,
+        Some(_) | None => Claim::Undecided,
     }
 }
 

@@ -98,7 +98,7 @@ fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen>
     let leading: Vec<Seen> = votes.into_iter().filter(|&(_, count)| count == most).map(|(s, _)| s).collect();
     let as_planned: Vec<Seen> = leading.iter().copied().filter(|s| s.0 == data.entries).collect();
     match (&leading[..], &as_planned[..]) {
-        ([one], _) | (_, [one]) => Some(*one),
+        ([entries], _) | (_, [entries]) => Some(*entries),
         _ => None,
     }
 }

@@ -127,7 +127,8 @@ pub enum Shape {
     /// Above 1.05.
     MoreThanLinear,
     /// No interval.
-    CannotBeTold,
+    #[serde(rename = "cannot-be-told")]
+    Undecided,
 }
 
 pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> Growth {
@@ -139,8 +140,8 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> 
     };
     let pairs: Vec<(ArmId, ArmId)> = series.iter().filter_map(ends).collect();
     let mut judged = contrast(evidence, &pairs).into_iter();
-    for one in series.iter_mut().filter(|series| ends(series).is_some()) {
-        one.ends = judged.next().map(|(_, outcome)| outcome);
+    for series in series.iter_mut().filter(|series| ends(series).is_some()) {
+        series.ends = judged.next().map(|(_, outcome)| outcome);
     }
     Growth { series }
 }
@@ -185,7 +186,7 @@ fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Opt
 }
 
 fn shape(exponent: Option<Figure>) -> Shape {
-    let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::CannotBeTold };
+    let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::Undecided };
     let (least, most) = (1.0 - LINEAR_MARGIN, 1.0 + LINEAR_MARGIN);
     if interval.high < least {
         Shape::LessThanLinear

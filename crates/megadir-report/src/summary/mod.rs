@@ -21,9 +21,9 @@ use rounds::{histogram, times_of};
 
 pub use crate::figure::{Figure, Threshold, rounds_for_interval};
 pub use arm::{ArmSummary, HostRate, Quantiles, Timing};
-pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
+pub use break_even::{BreakEven, BreakEvenPoint, BreakEvenSeries, BreakEvenSizes};
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs};
-pub(crate) use compare::{Says, judged};
+pub(crate) use compare::{OutcomeClass, judged};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use fillings::{Bucket, Fill, Growth, Point, Refusal, Series, Shape, Step};
@@ -56,7 +56,7 @@ pub enum SummaryError {
 
 /// Indices are valid, and the rules can be followed.
 fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
-    let broken = |what: String| Err(SummaryError::Plan(what));
+    let broken = |reason: String| Err(SummaryError::Plan(reason));
     for (place, planned) in plan.arms.iter().enumerate() {
         if planned.id.0 as usize != place {
             return broken(format!("arm {place} is numbered {}", planned.id.0));

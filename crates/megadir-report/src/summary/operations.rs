@@ -31,7 +31,8 @@ pub struct Operations {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// Planned rate.
-    pub asked_per_s: u64,
+    #[serde(rename = "asked_per_s")]
+    pub target_per_s: u64,
     /// Over all blocks.
     pub achieved_per_s: f64,
 }
@@ -80,7 +81,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
         operations: all.count(),
         since: first.since,
         quantiles: Some(quantiles),
-        rate: rate.map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
+        rate: rate.map(|target_per_s| Rate { target_per_s, achieved_per_s: achieved(rounds, arm) }),
         accounted: accounted(rounds, arm).filter(|_| adds_up && first.since == Since::Start),
     })
 }
@@ -93,11 +94,11 @@ fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
 }
 
 fn accounted(rounds: &Rounds<'_>, arm: ArmId) -> Option<f64> {
-    let (mut told_ns, mut wall_ns) = (0.0, 0.0);
+    let (mut accounted_ns, mut wall_ns) = (0.0, 0.0);
     for sample in rounds.samples(arm) {
         let Sample { latency: Some(latency), elapsed_ns, .. } = sample else { continue };
-        told_ns += (latency.sum_ticks as f64 + latency.gap_ticks as f64) * latency.ns_per_tick;
+        accounted_ns += (latency.sum_ticks as f64 + latency.gap_ticks as f64) * latency.ns_per_tick;
         wall_ns += *elapsed_ns as f64;
     }
-    (wall_ns > 0.0).then_some(told_ns / wall_ns)
+    (wall_ns > 0.0).then_some(accounted_ns / wall_ns)
 }

@@ -48,7 +48,8 @@ pub struct OverviewRow {
     /// Common words of rows of the same operation; may be empty.
     pub section: String,
     /// Rest of the row's name.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub label: String,
     /// `true` if the row counts for [`Overview::overall`].
     pub counts: bool,
     /// One per column; `None` if not measured.
@@ -205,8 +206,8 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, O
         Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
     };
     let cells = row.arms.iter().map(cell).collect();
-    let (section, what, counts) = named(row.first);
-    OverviewRow { section, what, counts, cells, fastest: None }
+    let (section, label, counts) = named(row.first);
+    OverviewRow { section, label, counts, cells, fastest: None }
 }
 
 fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
@@ -223,8 +224,8 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
     }
     let judged = megadir_stats::judge_family_of_epochs(&family, evidence.judging());
     let outcomes = family.iter().zip(judged).map(|(logs, judgement)| outcome(&logs.concat(), judgement));
-    let one = |((of, than, rows), outcome)| Overall { of, than, rows, outcome, faster: None };
-    found.into_iter().zip(outcomes).map(one).collect()
+    let overall = |((of, than, rows), outcome)| Overall { of, than, rows, outcome, faster: None };
+    found.into_iter().zip(outcomes).map(overall).collect()
 }
 
 /// In the rows that count and that both have, without arms that did other work.

@@ -15,7 +15,7 @@ pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Optio
 }
 
 pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
-    let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
+    let of_json = figure.quantity.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
     let made = summary.data_of(arm)?.source.made();
     match made.map(|made| made.content) {

@@ -39,9 +39,9 @@ pub enum Difference {
 
 /// One family: judged alone, one baseline in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
-    let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
+    let controls = evidence.plan.arms.iter().filter(|planned| planned.role == Role::Control);
     let pair = |planned: &Arm| Some((planned.id, baseline_of(evidence.plan, planned)?));
-    let pairs: Vec<(ArmId, ArmId)> = against_itself.filter_map(pair).collect();
+    let pairs: Vec<(ArmId, ArmId)> = controls.filter_map(pair).collect();
     let resolution = |(&(arm, baseline), (rounds, outcome)): (&(ArmId, ArmId), (usize, Outcome))| {
         let ratio = outcome.ratio()?;
         let difference = outcome.verdict().map_or(Difference::None, difference);

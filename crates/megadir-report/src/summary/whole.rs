@@ -175,7 +175,7 @@ impl Summary {
     /// Omits the directory if all arms of the comparison share it: the group names it.
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
-        match self.shares_directory(comparison) && planned.role != Role::AgainstItself {
+        match self.shares_directory(comparison) && planned.role != Role::Control {
             true => planned.named(&planned.axes.without_directory()),
             false => planned.name.clone(),
         }
@@ -187,7 +187,7 @@ impl Summary {
             return false;
         };
         let mut arms = comparison.rows.iter().filter_map(|row| self.arm(row.arm)).map(|arm| &arm.planned);
-        arms.all(|planned| planned.role == Role::AgainstItself || planned.axes.is_on_like_directory(baseline))
+        arms.all(|planned| planned.role == Role::Control || planned.axes.is_on_like_directory(baseline))
     }
 
     /// Omits the file system, which the group names.
@@ -219,7 +219,7 @@ impl Summary {
     }
 
     /// Arms of the study's groups; the others are preparation.
-    pub fn asked(&self) -> impl Iterator<Item = &ArmSummary> {
+    pub fn measured(&self) -> impl Iterator<Item = &ArmSummary> {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
 
@@ -227,12 +227,12 @@ impl Summary {
         self.arms.get(arm.0 as usize)
     }
 
-    pub(crate) fn is_against_itself(&self, arm: ArmId) -> bool {
-        self.arm(arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself)
+    pub(crate) fn is_control(&self, arm: ArmId) -> bool {
+        self.arm(arm).is_some_and(|arm| arm.planned.role == Role::Control)
     }
 
     pub(crate) fn widest_resolution(&self) -> Option<&Resolution> {
-        let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
+        let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
         self.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)))
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     let mut warnings = contradictory(record);
     warnings.extend(unequal_work(summary));
     warnings.extend(data_changed(summary));
-    warnings.extend(against_itself(summary));
+    warnings.extend(control_differences(summary));
     warnings.extend(disturbed(record));
     warnings.extend(how_far(summary, rounds));
     warnings.extend(find(&record.header.plan, summary));
@@ -44,8 +44,9 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.planned.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.planned.id), summary)));
-    let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
-    let noted = record.notes.iter().filter(|note| !said(&note.kind));
+    let is_repeated =
+        |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
+    let noted = record.notes.iter().filter(|note| !is_repeated(&note.kind));
     warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
     let options = Options::of(&summary.command);
     let advisory = |warning: Warning| warning.advisory_with(options);
@@ -82,10 +83,10 @@ fn data_changed(summary: &Summary) -> Vec<Warning> {
         .collect()
 }
 
-fn against_itself(summary: &Summary) -> Vec<Warning> {
+fn control_differences(summary: &Summary) -> Vec<Warning> {
     let different = summary.resolution.iter().filter(|r| r.difference != Difference::None);
     different
-        .map(|resolution| Warning::DiffersFromItself {
+        .map(|resolution| Warning::ControlDiffers {
             arm: summary.arm_name(resolution.baseline).into(),
             ratio: resolution.ratio,
             negligible: resolution.difference == Difference::Negligible,
@@ -183,11 +184,11 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
 
 fn rate_not_kept(summary: &Summary) -> Option<Warning> {
     let behind = summary.arms.iter().filter_map(|arm| Some((arm, arm.single()?.rate?)));
-    let kept = |rate: &Rate| rate.achieved_per_s / rate.asked_per_s.max(1) as f64;
+    let kept = |rate: &Rate| rate.achieved_per_s / rate.target_per_s.max(1) as f64;
     let (arm, rate) = behind.min_by(|a, b| kept(&a.1).total_cmp(&kept(&b.1)))?;
     (kept(&rate) < RATE_KEPT_MIN).then(|| Warning::RateNotKept {
         arm: arm.planned.name.clone(),
-        asked_per_s: rate.asked_per_s,
+        target_per_s: rate.target_per_s,
         achieved_per_s: rate.achieved_per_s,
     })
 }
@@ -236,8 +237,8 @@ const PRESSURE_RISE_MIN: f64 = 5.0;
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     let band = summary.rules.equivalence_band;
     let wide = summary.resolution.iter().filter_map(|resolution| {
-        let told = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
-        let half_width_percent = resolution.half_width_percent.filter(told)?;
+        let is_noted = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
+        let half_width_percent = resolution.half_width_percent.filter(is_noted)?;
         let arm = summary.arm_name(resolution.baseline).to_owned();
         Some(Warning::ResolutionWide { arm, half_width_percent, band })
     });
@@ -295,10 +296,10 @@ pub(crate) struct Wide {
 
 /// Against itself, or by its own time if the compared arms are precise: ratios by round cancel only common noise.
 pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<Wide> {
-    let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
-    let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);
-    if itself > HALF_WIDTH_MAX_PERCENT {
-        return Some(Wide { half_width_percent: itself, others_percent: None });
+    let of_control = summary.resolution.iter().filter(|resolution| resolution.baseline == arm);
+    let of_control = of_control.filter_map(|resolution| resolution.half_width_percent).fold(0.0, f64::max);
+    if of_control > HALF_WIDTH_MAX_PERCENT {
+        return Some(Wide { half_width_percent: of_control, others_percent: None });
     }
     let own = half_width_percent(summary.timing(arm)?.time_ns)?;
     let others: Vec<f64> = others.iter().filter_map(|time| half_width_percent(*time)).collect();
@@ -314,8 +315,8 @@ fn half_width_percent(time: Figure) -> Option<f64> {
 
 pub(super) fn find(plan: &Plan, summary: &Summary) -> Vec<Warning> {
     let contrasts = plan.contrasts();
-    let itself = summary.resolution.iter().map(|one| one.baseline);
-    let references: BTreeSet<ArmId> = contrasts.iter().map(|(_, to)| *to).chain(itself).collect();
+    let baselines = summary.resolution.iter().map(|resolution| resolution.baseline);
+    let references: BTreeSet<ArmId> = contrasts.iter().map(|(_, to)| *to).chain(baselines).collect();
     let time = |arm: &ArmSummary| arm.timing.as_ref().map(|timing| timing.time_ns);
     let find = |reference: ArmId| {
         let against = contrasts.iter().filter(|(_, to)| *to == reference);

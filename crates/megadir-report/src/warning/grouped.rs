@@ -7,7 +7,7 @@ use crate::text;
 
 const NOTES_MAX: usize = 3;
 
-pub(crate) struct Told {
+pub(crate) struct DisplayedWarning {
     pub(crate) kind: String,
     pub(crate) loud: bool,
     pub(crate) text: String,
@@ -17,7 +17,7 @@ pub(crate) struct Told {
     pub(crate) is_incomplete: bool,
 }
 
-pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
+pub(crate) fn displayed(advisories: &[Advisory]) -> Vec<DisplayedWarning> {
     let mut kinds: Vec<Vec<&Advisory>> = Vec::new();
     for advisory in advisories {
         match kinds.iter_mut().find(|kind| same_kind(kind[0], advisory)) {
@@ -25,7 +25,7 @@ pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
             None => kinds.push(vec![advisory]),
         }
     }
-    kinds.into_iter().map(one).collect()
+    kinds.into_iter().map(join).collect()
 }
 
 pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
@@ -55,10 +55,10 @@ fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     notes && a.loud == b.loud && a.warning.kind() == b.warning.kind() && badness(&a.warning).is_some()
 }
 
-fn one(mut kind: Vec<&Advisory>) -> Told {
+fn join(mut kind: Vec<&Advisory>) -> DisplayedWarning {
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
-    let told = |text: &str, each| Told {
+    let warning_of = |text: &str, each| DisplayedWarning {
         kind: warning.kind(),
         loud: *loud,
         text: format!("{text} {advice}"),
@@ -66,16 +66,16 @@ fn one(mut kind: Vec<&Advisory>) -> Told {
         is_incomplete: matches!(warning, Warning::Incomplete { .. }),
     };
     if kind.len() == 1 {
-        return told(text, Vec::new());
+        return warning_of(text, Vec::new());
     }
     let each = || kind.iter().map(|advisory| brief(advisory)).collect();
     if !matches!(warning, Warning::Noted { .. }) {
-        return told(&of_several(warning, text, kind.len() as u64), each());
+        return warning_of(&of_several(warning, text, kind.len() as u64), each());
     }
     let texts: Vec<&str> = kind.iter().take(NOTES_MAX).map(|advisory| advisory.text.as_str()).collect();
     match kind.len().checked_sub(NOTES_MAX) {
-        None | Some(0) => told(&texts.join(" "), Vec::new()),
-        Some(more) => told(&format!("{} And {more} more like these.", texts.join(" ")), each()),
+        None | Some(0) => warning_of(&texts.join(" "), Vec::new()),
+        Some(more) => warning_of(&format!("{} And {more} more like these.", texts.join(" ")), each()),
     }
 }
 
@@ -83,7 +83,7 @@ fn one(mut kind: Vec<&Advisory>) -> Told {
 fn badness(warning: &Warning) -> Option<f64> {
     Some(match warning {
         Warning::UnequalWork { rounds, .. } => *rounds as f64,
-        Warning::DiffersFromItself { ratio, .. } | Warning::HalvesDiffer { ratio, .. } => distance(ratio),
+        Warning::ControlDiffers { ratio, .. } | Warning::HalvesDiffer { ratio, .. } => distance(ratio),
         Warning::ResolutionWide { half_width_percent, .. }
         | Warning::ReferenceWide { half_width_percent, .. } => *half_width_percent,
         Warning::ChangePoint { p, .. } => -p,
@@ -104,11 +104,11 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
             "{arms} saw other entries than they should have, so their times are not compared; most often `{arm}`, in {}.",
             text::counted(*rounds as u64, "round")
         ),
-        Warning::DiffersFromItself { arm, ratio, negligible: true } => format!(
+        Warning::ControlDiffers { arm, ratio, negligible: true } => format!(
             "{arms} against themselves came out slightly different, `{arm}` most ({}).",
             text::ratio(ratio.value, ratio.interval)
         ),
-        Warning::DiffersFromItself { arm, ratio, .. } => format!(
+        Warning::ControlDiffers { arm, ratio, .. } => format!(
             "{arms} against themselves came out DIFFERENT, `{arm}` most ({}): this run finds differences where there are none.",
             text::ratio(ratio.value, ratio.interval)
         ),
@@ -145,7 +145,7 @@ fn brief(advisory: &Advisory) -> String {
         Warning::UnequalWork { arm, rounds } => {
             format!("`{arm}`, in {}", text::counted(*rounds as u64, "round"))
         }
-        Warning::DiffersFromItself { arm, ratio, .. } | Warning::HalvesDiffer { arm, ratio } => {
+        Warning::ControlDiffers { arm, ratio, .. } | Warning::HalvesDiffer { arm, ratio } => {
             format!("`{arm}`: {}", text::ratio(ratio.value, ratio.interval))
         }
         Warning::ResolutionWide { arm, half_width_percent, .. }

@@ -29,7 +29,8 @@ pub enum Warning {
         rounds: usize,
     },
     /// The baseline differs from itself.
-    DiffersFromItself {
+    #[serde(rename = "differs-from-itself")]
+    ControlDiffers {
         arm: String,
         /// Time of `arm` over time of the baseline.
         ratio: Figure,
@@ -103,7 +104,8 @@ pub enum Warning {
     RateNotKept {
         /// Arm that was furthest behind.
         arm: String,
-        asked_per_s: u64,
+        #[serde(rename = "asked_per_s")]
+        target_per_s: u64,
         achieved_per_s: f64,
     },
     /// The run's resolution is wider than the equivalence band.
@@ -181,7 +183,7 @@ impl Warning {
             | Self::Contradictory { .. }
             | Self::Disturbed { .. }
             | Self::DelaysNotFound => true,
-            Self::DiffersFromItself { negligible, .. } => !negligible,
+            Self::ControlDiffers { negligible, .. } => !negligible,
             Self::TooFewRounds { arms, .. } => arms.is_empty(),
             Self::Noted { note, .. } => [WINE, PROGRAM_CHANGED_DATA].contains(&note.as_str()),
             _ => false,

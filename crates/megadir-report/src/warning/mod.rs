@@ -6,7 +6,7 @@ mod kind;
 mod words;
 
 pub(crate) use derive::{Wide, advise, wide};
-pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
+pub(crate) use grouped::{DisplayedWarning, displayed, disturbance, incomplete_line};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, Warning};
 pub(crate) use words::scatter;

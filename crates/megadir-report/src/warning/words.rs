@@ -21,7 +21,7 @@ fn text(warning: &Warning) -> String {
             "`{arm}` did not see the expected entries in {}, so its times are not compared.",
             text::counted(*rounds as u64, "round")
         ),
-        Warning::DiffersFromItself { arm, ratio, negligible } => differs_from_itself(arm, ratio, *negligible),
+        Warning::ControlDiffers { arm, ratio, negligible } => control_differs(arm, ratio, *negligible),
         Warning::TooFewRounds { rounds, needed, arms } => too_few_rounds(*rounds, *needed, arms),
         Warning::CutOff { line } => {
             format!("The record is truncated in line {line}; the complete lines before it are used.")
@@ -49,9 +49,9 @@ fn text(warning: &Warning) -> String {
             "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
             arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
         ),
-        Warning::RateNotKept { arm, asked_per_s, achieved_per_s } => format!(
+        Warning::RateNotKept { arm, target_per_s, achieved_per_s } => format!(
             "Operations of `{arm}` were planned to start {} times a second and started {} times: their times show how long the queue grew.",
-            text::count(*asked_per_s),
+            text::count(*target_per_s),
             text::count(achieved_per_s.round() as u64)
         ),
         Warning::ResolutionWide { .. }
@@ -70,7 +70,7 @@ fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
     match warning {
         Warning::TooFewRounds { .. } => format!("Let the run finish, or {more}."),
-        Warning::DiffersFromItself { negligible: false, .. } => {
+        Warning::ControlDiffers { negligible: false, .. } => {
             format!("Do not use this run. Stop other work on the machine, {more} and run it again.")
         }
         Warning::ResolutionWide { .. } => {
@@ -101,7 +101,7 @@ fn fixed(warning: &Warning) -> &'static str {
         Warning::UnequalWork { .. } => {
             "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
         }
-        Warning::DiffersFromItself { .. } => {
+        Warning::ControlDiffers { .. } => {
             "One comparison in twenty does this by chance. Take no smaller difference seriously, or run again."
         }
         Warning::CutOff { .. } => {
@@ -242,7 +242,7 @@ fn incomplete(rounds: usize, planned: u32, reason: Option<&str>) -> String {
     format!("The run is incomplete ({rounds} of {planned} rounds): {why}.")
 }
 
-fn differs_from_itself(arm: &str, ratio: &Figure, negligible: bool) -> String {
+fn control_differs(arm: &str, ratio: &Figure, negligible: bool) -> String {
     let figures = text::ratio(ratio.value, ratio.interval);
     if negligible {
         format!("`{arm}` against itself came out slightly different ({figures}).")

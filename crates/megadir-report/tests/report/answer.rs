@@ -37,10 +37,10 @@ fn growth_compares_the_largest_with_the_smallest() {
     let mut record = study().record();
     let groups = &mut record.header.plan.groups;
     groups.iter_mut().for_each(|group| group.answers = matches!(group.rule, GroupRule::Grow { .. }));
-    let (kind, _, told) = first(&record);
+    let (kind, _, text) = first(&record);
     assert_eq!(kind, FindingKind::Answer);
-    assert!(told.starts_with("On ext4, the largest directory takes "), "{told}");
-    assert!(told.contains("x [") && told.contains("(read, 100 000 entries against 1 000): slower"), "{told}");
+    assert!(text.starts_with("On ext4, the largest directory takes "), "{text}");
+    assert!(text.contains("x [") && text.contains("(read, 100 000 entries against 1 000): slower"), "{text}");
 }
 
 /// A record of several workers compared with one, in one directory and in a hundred.
@@ -50,9 +50,9 @@ fn workers(ratios: &[f64]) -> Record {
     let arms = ratios.iter().zip(names).map(|(ratio, name)| arm(name, 1e6 * ratio));
     synthetic.arms = std::iter::once(arm("one", 1e6)).chain(arms).collect();
     let pair = |(number, name): (u32, &str)| {
-        let (what, at) = name.split_once(" in ").expect("two words");
+        let (subject, at) = name.split_once(" in ").expect("two words");
         Pair {
-            what: format!("{what} workers"),
+            subject: format!("{subject} workers"),
             than: "1 worker".into(),
             at: format!("{at} directories"),
             wall_time: true,
@@ -68,17 +68,17 @@ fn workers(ratios: &[f64]) -> Record {
 
 #[test]
 fn few_pairs_are_listed_and_many_are_given_by_range() {
-    let (kind, _, told) = first(&workers(&[0.5, 0.4, 1.0, 2.0]));
+    let (kind, _, text) = first(&workers(&[0.5, 0.4, 1.0, 2.0]));
     assert_eq!(kind, FindingKind::Answer);
-    assert!(told.starts_with("On ext4, 1 directories: 1 worker takes "), "{told}");
-    assert!(told.contains(" a file; of that two workers 0.50"), "{told}");
-    assert!(told.ends_with(": 1 of 4 slower, 2 faster, 1 the same."), "{told}");
-    let (_, _, told) = first(&workers(&[0.5, 0.4, 1.0, 2.0, 0.3, 4.0]));
-    assert!(told.contains("; the others from 0.30"), "{told}");
-    assert!(told.contains("(eight workers, 1 directories) to 4.0"), "{told}");
+    assert!(text.starts_with("On ext4, 1 directories: 1 worker takes "), "{text}");
+    assert!(text.contains(" a file; of that two workers 0.50"), "{text}");
+    assert!(text.ends_with(": 1 of 4 slower, 2 faster, 1 the same."), "{text}");
+    let (_, _, text) = first(&workers(&[0.5, 0.4, 1.0, 2.0, 0.3, 4.0]));
+    assert!(text.contains("; the others from 0.30"), "{text}");
+    assert!(text.contains("(eight workers, 1 directories) to 4.0"), "{text}");
     assert!(
-        told.ends_with("of that (eight workers, 100 directories): 2 of 6 slower, 3 faster, 1 the same."),
-        "{told}"
+        text.ends_with("of that (eight workers, 100 directories): 2 of 6 slower, 3 faster, 1 the same."),
+        "{text}"
     );
 }
 

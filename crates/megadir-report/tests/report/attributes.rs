@@ -14,8 +14,8 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
     let plan = &mut record.header.plan;
     plan.study = "attributes".into();
     plan.claims = megadir_record::claims::of_earlier("attributes");
-    let published = |what: &str, value, group: &str| Published {
-        what: what.into(),
+    let published = |quantity: &str, value, group: &str| Published {
+        quantity: quantity.into(),
         value,
         unit: "x".into(),
         group: Some(group.into()),
@@ -35,8 +35,8 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
 }
 
 fn claims(report: &Report) -> Vec<&str> {
-    let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::Claim);
-    told.map(|finding| finding.text.as_str()).collect()
+    let claims = report.findings.iter().filter(|finding| finding.kind == FindingKind::Claim);
+    claims.map(|finding| finding.text.as_str()).collect()
 }
 
 fn claims_of(ratios: &[(&'static str, f64)]) -> [String; 2] {

@@ -2,7 +2,7 @@
 //! runs.
 
 use megadir_record::Record;
-use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, screen, table};
+use megadir_report::between::{Between, Condition, GateVerdict, Run, between, csv, markdown, screen, table};
 use megadir_report::summary::{Outcome, Verdict};
 use megadir_report::{Report, Style};
 
@@ -23,12 +23,12 @@ pub(crate) fn run(seed: u64, ratios: &[(&'static str, f64)]) -> Record {
 
 /// Runs of one version; all times of each run are multiplied by its factor in `wholes`.
 pub(crate) fn runs(seed: u64, wholes: &[f64], ratios: &[(&'static str, f64)]) -> Vec<Record> {
-    let one = |(place, whole): (u64, &f64)| {
+    let one_run = |(place, whole): (u64, &f64)| {
         let mut of = Synthetic { seed: seed + place, ..Synthetic::ratios(ratios) };
         of.arms.iter_mut().for_each(|arm| arm.ns *= whole);
         of.record()
     };
-    (0..).zip(wholes).map(one).collect()
+    (0..).zip(wholes).map(one_run).collect()
 }
 
 pub(crate) fn compare_all(old: &[Record], new: &[Record]) -> Between {
@@ -49,10 +49,10 @@ pub(crate) fn compare(old: &Record, new: &Record) -> Between {
 }
 
 /// Evaluates the gate; returns its result and its lines.
-pub(crate) fn ask(mut compared: Between, condition: Condition) -> (GateSays, String) {
-    compared.ask(condition);
+pub(crate) fn gate_of(mut compared: Between, condition: Condition) -> (GateVerdict, String) {
+    compared.apply(condition);
     let gate = compared.gate.expect("asked for");
-    (gate.says, gate.lines().join("\n"))
+    (gate.verdict, gate.lines().join("\n"))
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn differing_machines_file_systems_and_data_are_reported() {
     machine.kernel = "Linux 7.0".into();
     machine.file_system.kind = "xfs".into();
     machine.memory_bytes = None;
-    let told = compare(&old, &new).differences;
+    let differences = compare(&old, &new).differences;
     assert_eq!(
-        told,
+        differences,
         [
             "kernel: Linux 6.18.44 against Linux 7.0",
             "memory: 8 GiB against unknown",
@@ -115,9 +115,9 @@ fn differing_machines_file_systems_and_data_are_reported() {
     new.header.machine.settings = words(&["vm.dirty_ratio = 20"]);
     old.header.machine.file_system.block_stack = words(&["loop3 (2.0 GiB)", "sda (1.0 GiB)"]);
     new.header.machine.file_system.block_stack = words(&["loop0 (2.0 GiB)"]);
-    let told = compare(&old, &new).differences;
+    let differences = compare(&old, &new).differences;
     assert_eq!(
-        told,
+        differences,
         [
             "mitigations: spectre_v2: Mitigation against spectre_v2: Vulnerable",
             "devices below the file system: (1.0 GiB) against none of these"
@@ -135,10 +135,10 @@ fn differing_programs_within_one_version_are_reported() {
     let mut old = runs(1, &[1.0, 1.01, 0.99], &[("a", 0.5)]);
     old[2].header.machine.version = "0.2.0".into();
     old[1].header.machine.kernel = "Linux 7.0".into();
-    let told = compare_all(&old, &runs(11, &[1.0, 1.01, 0.99], &[("a", 0.5)])).differences;
+    let differences = compare_all(&old, &runs(11, &[1.0, 1.01, 0.99], &[("a", 0.5)])).differences;
     let expected =
         ["kernel: Linux 6.18.44 against Linux 7.0", "version among the old runs: 0.1.0 against 0.2.0"];
-    assert_eq!(told, expected);
+    assert_eq!(differences, expected);
 }
 
 #[test]
@@ -148,11 +148,11 @@ fn load_of_other_processes_is_reported() {
     let mut new = run(2, &[("a", 0.5)]);
     new.notes = vec![note("wine", "This ran under Wine 8.0: it says nothing of Windows.")];
     let compared = compare(&old, &new);
-    let told = [
+    let expected = [
         "The old run: The load was 5.07 on 2 processors.",
         "The new run: This ran under Wine 8.0: it says nothing of Windows.",
     ];
-    assert_eq!(compared.disturbances, told);
+    assert_eq!(compared.disturbances, expected);
     let text = table(&compared, 80, PLAIN);
     assert!(text.contains("! The old run: The load was 5.07 on 2 processors."), "{text}");
 }
@@ -162,7 +162,7 @@ fn too_few_rounds_judge_nothing() {
     let few = |seed| Synthetic { rounds: 2, seed, ..Synthetic::ratios(&[]) }.record();
     let compared = compare(&few(1), &few(2));
     assert!(matches!(compared.rows[0].outcome, Outcome::TooFewRounds { .. }), "{:?}", compared.rows);
-    assert_eq!(ask(compared, SINGLE).0, GateSays::NotJudged);
+    assert_eq!(gate_of(compared, SINGLE).0, GateVerdict::NotJudged);
 }
 
 #[test]
@@ -178,16 +178,16 @@ fn variation_between_runs_is_no_difference_of_versions() {
         );
         assert_eq!((row.old_each_ns.len(), row.new_each_ns.len(), row.old_rounds), (4, 3, 120));
     }
-    assert_eq!(ask(compared, STRICT).0, GateSays::Passed);
+    assert_eq!(gate_of(compared, STRICT).0, GateVerdict::Passed);
     let one_a_side = compare(&runs(1, &[0.96], &arms)[0], &runs(11, &[1.05], &arms)[0]);
     assert!(one_a_side.rows.iter().all(|row| row.outcome.is_slower(None)), "{:?}", one_a_side.rows);
     // A slow-down by a third is found.
     let slow = compare_all(&runs(1, &old, &arms), &runs(11, &new, &[("a", 0.5), ("b", 2.7)]));
-    let (says, lines) = ask(slow.clone(), STRICT);
-    assert_eq!((says, lines.lines().next()), (GateSays::Slower, Some("slower than before: b")));
+    let (verdict, lines) = gate_of(slow.clone(), STRICT);
+    assert_eq!((verdict, lines.lines().next()), (GateVerdict::Slower, Some("slower than before: b")));
     golden("between.runs.table.txt", &table(&slow, 80, PLAIN));
-    let mut asked = slow;
-    asked.ask(STRICT);
-    golden("between.runs.csv", &csv(&asked));
-    golden("between.runs.md", &markdown(&asked));
+    let mut gated = slow;
+    gated.apply(STRICT);
+    golden("between.runs.csv", &csv(&gated));
+    golden("between.runs.md", &markdown(&gated));
 }

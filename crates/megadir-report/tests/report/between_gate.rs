@@ -4,42 +4,48 @@
 use megadir_record::{Cut, Record, Stop, VoidReason};
 use megadir_report::View;
 use megadir_report::between::{
-    Between, Condition, FORMATS, GateSays, UnjudgedKind, is_same, markdown, table,
+    Between, Condition, FORMATS, GateVerdict, UnjudgedKind, is_same, markdown, table,
 };
 use megadir_report::summary::Outcome;
 
-use crate::between::{PLAIN, SINGLE, STRICT, ask, compare, compare_all, run, runs};
+use crate::between::{PLAIN, SINGLE, STRICT, compare, compare_all, gate_of, run, runs};
 use crate::synthetic::Synthetic;
 
 /// Compares two runs that differ only by `change` in the new one.
-fn gate_over(change: impl Fn(&mut Record)) -> (GateSays, String) {
+fn gate_over(change: impl Fn(&mut Record)) -> (GateVerdict, String) {
     let (old, mut new) = (run(1, &[("a", 0.5), ("b", 2.0)]), run(2, &[("a", 0.5), ("b", 2.0)]));
     change(&mut new);
-    let forward = ask(compare(&old, &new), SINGLE);
+    let forward = gate_of(compare(&old, &new), SINGLE);
     // Missing parts of the old run count, too.
-    let back = ask(compare(&new, &old), SINGLE);
-    assert_eq!(forward.0 == GateSays::NotJudged, back.0 == GateSays::NotJudged, "{}\n{}", forward.1, back.1);
+    let back = gate_of(compare(&new, &old), SINGLE);
+    assert_eq!(
+        forward.0 == GateVerdict::NotJudged,
+        back.0 == GateVerdict::NotJudged,
+        "{}\n{}",
+        forward.1,
+        back.1
+    );
     forward
 }
 
 #[track_caller]
 fn is_not_judged(change: impl Fn(&mut Record), because: &str) {
-    let (says, lines) = gate_over(change);
-    assert_eq!(says, GateSays::NotJudged, "{lines}");
+    let (verdict, lines) = gate_over(change);
+    assert_eq!(verdict, GateVerdict::NotJudged, "{lines}");
     assert!(lines.contains(because), "nothing about '{because}' in:\n{lines}");
     assert!(lines.lines().count() <= 3, "{lines}");
 }
 
 #[test]
 fn a_gate_passes_where_every_arm_was_measured_on_equal_work() {
-    let (says, lines) = gate_over(|_| {});
-    assert_eq!(says, GateSays::Passed, "{lines}");
+    let (verdict, lines) = gate_over(|_| {});
+    assert_eq!(verdict, GateVerdict::Passed, "{lines}");
     // A run that stops at a target width is complete with fewer rounds than allowed.
-    let (says, lines) = gate_over(|new| {
+    let (verdict, lines) = gate_over(|new| {
         new.header.plan.rules.stop = Stop::Ratio { half_width: 0.01, rounds_min: 30 };
         new.header.plan.rules.rounds = 1000;
     });
-    assert_eq!(says, GateSays::Passed, "{lines}");
+    assert_eq!(verdict, GateVerdict::Passed, "{lines}");
 }
 
 #[test]
@@ -63,9 +69,9 @@ fn a_gate_is_not_judged_over_unequal_work() {
     let (mut old, mut new) = (run(1, &[]), run(2, &[]));
     existing(&mut old, 7);
     existing(&mut new, 7);
-    assert_eq!(ask(compare(&old, &new), SINGLE).0, GateSays::Passed);
+    assert_eq!(gate_of(compare(&old, &new), SINGLE).0, GateVerdict::Passed);
     existing(&mut new, 8);
-    assert_eq!(ask(compare(&old, &new), SINGLE).0, GateSays::NotJudged);
+    assert_eq!(gate_of(compare(&old, &new), SINGLE).0, GateVerdict::NotJudged);
 }
 
 #[test]
@@ -119,18 +125,18 @@ fn a_gate_is_not_judged_over_runs_that_did_not_end() {
 #[test]
 fn a_gate_is_not_judged_over_arms_that_are_missing() {
     let (old, new) = (run(1, &[("a", 0.5), ("gone", 1.0)]), run(2, &[("a", 0.5), ("come", 1.0)]));
-    let (says, lines) = ask(compare(&old, &new), SINGLE);
+    let (verdict, lines) = gate_of(compare(&old, &new), SINGLE);
     assert_eq!(
-        (says, lines.as_str()),
-        (GateSays::NotJudged, "the gate cannot be judged: only in the old run: gone")
+        (verdict, lines.as_str()),
+        (GateVerdict::NotJudged, "the gate cannot be judged: only in the old run: gone")
     );
     // Arms that are only in the new run are not required.
     let (old, new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5), ("come", 1.0)]));
-    assert_eq!(ask(compare(&old, &new), SINGLE).0, GateSays::Passed);
+    assert_eq!(gate_of(compare(&old, &new), SINGLE).0, GateVerdict::Passed);
     // Some of the hundreds are named.
     const MANY: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let (old, new) = (run(1, &MANY.map(|arm| (arm, 1.0))), run(2, &[]));
-    let (_, lines) = ask(compare(&old, &new), SINGLE);
+    let (_, lines) = gate_of(compare(&old, &new), SINGLE);
     assert_eq!(lines, "the gate cannot be judged: only in the old run: a; b; c; and 5 more");
 }
 
@@ -140,8 +146,8 @@ fn gate_refuses_to_compare_a_run_with_the_same_run() {
     let mut longer = run(1, &[("a", 0.5)]);
     longer.samples.truncate(60);
     assert!(is_same(&old, &longer) && !is_same(&old, &run(2, &[("a", 0.5)])));
-    let (says, lines) = ask(compare(&old, &old.clone()), SINGLE);
-    assert_eq!(says, GateSays::NotJudged);
+    let (verdict, lines) = gate_of(compare(&old, &old.clone()), SINGLE);
+    assert_eq!(verdict, GateVerdict::NotJudged);
     assert!(lines.contains("the new run is the old run once more"), "{lines}");
 }
 
@@ -151,23 +157,23 @@ fn a_gate_does_not_let_a_wider_band_of_the_new_record_decide() {
     new.header.plan.rules.equivalence_band = 0.5;
     let compared = compare(&old, &new);
     assert_eq!(compared.band, 0.03);
-    assert_eq!(ask(compared, SINGLE).0, GateSays::Slower);
+    assert_eq!(gate_of(compared, SINGLE).0, GateVerdict::Slower);
     // The band does not overrule an explicit percentage either.
     let (mut old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.6)]));
     [&mut old, &mut new].into_iter().for_each(|record| record.header.plan.rules.equivalence_band = 0.5);
     let beyond_band = Condition { slower_by: None, ..SINGLE };
-    assert_eq!(ask(compare(&old, &new), beyond_band).0, GateSays::Passed);
-    assert_eq!(ask(compare(&old, &new), SINGLE).0, GateSays::Slower);
+    assert_eq!(gate_of(compare(&old, &new), beyond_band).0, GateVerdict::Passed);
+    assert_eq!(gate_of(compare(&old, &new), SINGLE).0, GateVerdict::Slower);
 }
 
 #[test]
 fn gate_states_the_slowdown_it_cannot_exclude() {
     let noisy = |seed, noise| Synthetic { seed, noise, ..Synthetic::ratios(&[("a", 0.5)]) }.record();
-    let (says, lines) = ask(compare(&noisy(1, 0.15), &noisy(2, 0.15)), SINGLE);
-    assert_eq!(says, GateSays::NotJudged, "{lines}");
+    let (verdict, lines) = gate_of(compare(&noisy(1, 0.15), &noisy(2, 0.15)), SINGLE);
+    assert_eq!(verdict, GateVerdict::NotJudged, "{lines}");
     assert!(lines.contains("a slowdown of 25 % would not be seen; measure more runs: "), "{lines}");
-    let (says, lines) = ask(compare(&noisy(1, 0.05), &noisy(2, 0.05)), SINGLE);
-    assert_eq!(says, GateSays::Passed, "{lines}");
+    let (verdict, lines) = gate_of(compare(&noisy(1, 0.05), &noisy(2, 0.05)), SINGLE);
+    assert_eq!(verdict, GateVerdict::Passed, "{lines}");
     assert!(
         lines.contains("no arm is shown to be slower by more than 3 %, but for 2 arms up to "),
         "{lines}"
@@ -194,7 +200,7 @@ fn loud_warnings_stand_above_the_table_and_no_gate_judges_over_them() {
     }
     is_not_judged(different, "the new run: `base` against itself came out DIFFERENT");
     let despite = Condition { despite_warnings: true, ..SINGLE };
-    assert_eq!(ask(compared, despite).0, GateSays::Passed);
+    assert_eq!(gate_of(compared, despite).0, GateVerdict::Passed);
 }
 
 #[test]
@@ -230,8 +236,8 @@ fn one_run_per_side_supports_no_claim_on_versions() {
         let text = (format.render)(&compared, &View { width: 200, style: PLAIN });
         assert!(text.contains(caution), "{}: {text}", format.name);
     }
-    let (says, lines) = ask(compared, STRICT);
-    assert_eq!(says, GateSays::NotJudged);
+    let (verdict, lines) = gate_of(compared, STRICT);
+    assert_eq!(verdict, GateVerdict::NotJudged);
     assert!(lines.contains("give 3 or more a side (--old A B C --new D E F), or --single-run"), "{lines}");
     assert_eq!(lines.lines().count(), 1, "{lines}");
 }
@@ -242,8 +248,8 @@ fn two_runs_a_side_are_too_few_whatever_is_waived() {
     let compared = compare_all(&runs(1, &[1.0, 1.01], &arms), &runs(11, &[1.3, 1.31, 1.29], &arms));
     assert!(compared.rows.iter().all(|row| matches!(row.outcome, Outcome::TooFewRounds { .. })));
     assert_eq!(compared.unjudged[0].kind, UnjudgedKind::TooFewRuns);
-    let (says, lines) = ask(compared, Condition { despite_warnings: true, ..SINGLE });
-    assert_eq!(says, GateSays::NotJudged);
+    let (verdict, lines) = gate_of(compared, Condition { despite_warnings: true, ..SINGLE });
+    assert_eq!(verdict, GateVerdict::NotJudged);
     assert!(
         lines.contains("2 old runs and 3 new are too few: an interval over runs takes 3 a side"),
         "{lines}"
@@ -255,8 +261,8 @@ fn of_several_runs_the_one_is_named_that_lacks_something() {
     let arms = [("a", 0.5), ("b", 1.0)];
     let (old, mut new) = (runs(1, &[1.0, 1.01, 0.99], &arms), runs(11, &[1.0, 1.01, 0.99], &arms));
     new[1].samples.retain(|sample| sample.arm.0 != 3 || sample.round < 20);
-    let (says, lines) = ask(compare_all(&old, &new), STRICT);
-    assert_eq!(says, GateSays::NotJudged);
+    let (verdict, lines) = gate_of(compare_all(&old, &new), STRICT);
+    assert_eq!(verdict, GateVerdict::NotJudged);
     assert_eq!(
         lines,
         "the gate cannot be judged: the new run 'e.jsonl': `b` is missing from round 21 (and 9 more). \
@@ -265,7 +271,7 @@ fn of_several_runs_the_one_is_named_that_lacks_something() {
     );
     let mut lacking = runs(11, &[1.0, 1.01, 0.99], &arms);
     lacking[2] = runs(13, &[1.0], &[("a", 0.5)]).remove(0);
-    let (_, lines) = ask(compare_all(&old, &lacking), STRICT);
+    let (_, lines) = gate_of(compare_all(&old, &lacking), STRICT);
     assert_eq!(lines, "the gate cannot be judged: not in the new run 'f.jsonl': b");
 }
 
@@ -274,7 +280,7 @@ fn every_format_contains_the_gate() {
     let (old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5)]));
     new.end = None;
     let mut compared = compare(&old, &new);
-    compared.ask(SINGLE);
+    compared.apply(SINGLE);
     for format in FORMATS {
         let text = (format.render)(&compared, &View { width: 200, style: PLAIN });
         // On a terminal, the reasons are on standard error.
@@ -286,5 +292,5 @@ fn every_format_contains_the_gate() {
     }
     let read: Between =
         serde_json::from_str(&megadir_report::render::pretty(&compared)).expect("it reads back");
-    assert_eq!(read.gate.expect("it was asked").says, GateSays::NotJudged);
+    assert_eq!(read.gate.expect("it was asked").verdict, GateVerdict::NotJudged);
 }

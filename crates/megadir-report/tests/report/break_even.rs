@@ -16,9 +16,9 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     let mut arms: Vec<ArmSummary> = Vec::new();
     for (data, (entries, cost)) in (0..).zip(sizes.into_iter().zip(costs)) {
         let list_ns = 600.0 * entries as f64;
-        let asks = SHARES.map(|share| ArmSummary { data, ..arm("ask", list_ns * share * cost) });
+        let queries = SHARES.map(|share| ArmSummary { data, ..arm("ask", list_ns * share * cost) });
         arms.push(ArmSummary { data, ..arm("list", list_ns) });
-        arms.extend(asks);
+        arms.extend(queries);
     }
     let mut synthetic = Synthetic { arms, entries: sizes.into(), ..Synthetic::ratios(&[]) };
     synthetic.rounds = 40;
@@ -29,7 +29,7 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     let series = |first: u32| BreakEvenArms {
         name: "getdents-statx".into(),
         list: ArmId(first),
-        asks: (first + 1..=first + 5).map(ArmId).collect(),
+        stat_some: (first + 1..=first + 5).map(ArmId).collect(),
     };
     let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
     let title = "From which share on does listing all beat asking for some?";
@@ -47,17 +47,17 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
                 keeps: false,
                 expected: Some(ExpectedFiles { files: entries, hash: 7 }),
             },
-            _ => Work::Ask { files: (SHARES[place as usize - 1] * entries as f64).round() as u64 },
+            _ => Work::StatSome { files: (SHARES[place as usize - 1] * entries as f64).round() as u64 },
         };
         planned.name = match &planned.work {
-            Work::Ask { files } => format!("ask {files} of {entries}"),
+            Work::StatSome { files } => format!("ask {files} of {entries}"),
             _ => format!("getdents-statx of {entries}"),
         };
     }
     for sample in &mut record.samples {
         let planned = &record.header.plan.arms[sample.arm.0 as usize];
         (sample.counted.entries, sample.counted.hash) = match planned.work {
-            Work::Ask { files } => (files, 0),
+            Work::StatSome { files } => (files, 0),
             _ => (sizes[planned.data.0 as usize], 7),
         };
     }
@@ -71,9 +71,9 @@ fn read(report: &Report) -> &BreakEven {
     }
 }
 
-fn told(report: &Report) -> Vec<&str> {
-    let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::BreakEven);
-    told.map(|finding| finding.text.as_str()).collect()
+fn texts(report: &Report) -> Vec<&str> {
+    let findings = report.findings.iter().filter(|finding| finding.kind == FindingKind::BreakEven);
+    findings.map(|finding| finding.text.as_str()).collect()
 }
 
 #[test]
@@ -86,21 +86,21 @@ fn the_share_is_recovered_with_an_interval_that_holds_it() {
             panic!()
         };
         assert!(low < truth && truth < high && high / low < 1.05, "{low} {high}");
-        assert_eq!((series.rounds, series.asks.len()), (40, 5));
-        assert_eq!(series.asks[2].share, 0.1);
+        assert_eq!((series.rounds, series.points.len()), (40, 5));
+        assert_eq!(series.points[2].share, 0.1);
     }
-    let told = told(&report);
-    assert_eq!(told.len(), 3);
+    let texts = texts(&report);
+    assert_eq!(texts.len(), 3);
     let begin = "On ext4, listing 100 000 files with attributes (getdents-statx) beats asking for them one by one from 20.";
-    assert!(told[0].starts_with(begin), "{}", told[0]);
-    assert!(told[2].starts_with("The share of 100 000 files is 0.50"), "{}", told[2]);
-    assert!(told[2].ends_with(": it depends on the size of the directory."), "{}", told[2]);
+    assert!(texts[0].starts_with(begin), "{}", texts[0]);
+    assert!(texts[2].starts_with("The share of 100 000 files is 0.50"), "{}", texts[2]);
+    assert!(texts[2].ends_with(": it depends on the size of the directory."), "{}", texts[2]);
 }
 
 #[test]
 fn equal_sizes_show_no_dependence() {
     let report = report_on(&record([4.0, 4.0])).unwrap();
-    assert!(told(&report)[2].ends_with("that it depends on the size of the directory is not shown."));
+    assert!(texts(&report)[2].ends_with("that it depends on the size of the directory is not shown."));
 }
 
 #[test]
@@ -113,12 +113,12 @@ fn never_and_always_are_stated_without_extrapolation() {
     );
     assert_eq!(series[1].from, Threshold::Always);
     assert!(read(&report).sizes.is_empty(), "what has no place has no ratio");
-    let told = told(&report);
-    assert!(told[0].ends_with("even where only 1.0 % of them are asked for."), "{}", told[0]);
+    let texts = texts(&report);
+    assert!(texts[0].ends_with("even where only 1.0 % of them are asked for."), "{}", texts[0]);
     assert!(
-        told[1].ends_with("does not beat asking for them one by one, not even for all of them."),
+        texts[1].ends_with("does not beat asking for them one by one, not even for all of them."),
         "{}",
-        told[1]
+        texts[1]
     );
 }
 
@@ -138,20 +138,20 @@ fn too_few_rounds_have_a_share_and_no_interval() {
     let report = report_on(&record).unwrap();
     assert!(matches!(read(&report).series[0].from, Threshold::At { .. }));
     assert_eq!(read(&report).series[0].interval, None);
-    assert!(told(&report)[2].ends_with("is undecided."), "{}", told(&report)[2]);
+    assert!(texts(&report)[2].ends_with("is undecided."), "{}", texts(&report)[2]);
 }
 
 #[test]
 fn arms_that_did_other_work_are_left_out_of_the_curve() {
     let mut record = record([2.5, 5.0]);
-    let ask = |sample: &&mut megadir_record::Sample| sample.arm == ArmId(3);
-    record.samples.iter_mut().filter(ask).for_each(|sample| sample.counted.entries -= 1);
+    let is_stat_some = |sample: &&mut megadir_record::Sample| sample.arm == ArmId(3);
+    record.samples.iter_mut().filter(is_stat_some).for_each(|sample| sample.counted.entries -= 1);
     let list = |sample: &&mut megadir_record::Sample| sample.arm == ArmId(6);
     record.samples.iter_mut().filter(list).for_each(|sample| sample.counted.hash = 8);
     let report = report_on(&record).unwrap();
     let series = &read(&report).series;
     assert_eq!(
-        (series.len(), series[0].asks.len()),
+        (series.len(), series[0].points.len()),
         (1, 4),
         "a listing that saw something else is no measure"
     );

@@ -45,8 +45,8 @@ fn pairs(
         ..arm(name, *ns)
     };
     synthetic.arms = arms.iter().enumerate().map(made).collect();
-    let pair = |(what, than, at, arm, to): &(&str, &str, &str, u32, u32)| Pair {
-        what: (*what).into(),
+    let pair = |(subject, than, at, arm, to): &(&str, &str, &str, u32, u32)| Pair {
+        subject: (*subject).into(),
         than: (*than).into(),
         at: (*at).into(),
         wall_time: false,

@@ -36,8 +36,8 @@ fn the_page_about_reports_shows_every_chart() {
          yours. HTML reports use a narrow form on phones. Regenerate this section with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
         .to_owned();
     for chart in CHARTS {
-        let (name, answers) = (chart.name, chart.answers);
-        page.push_str(&format!("\n### {answers}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
+        let (name, question) = (chart.name, chart.question);
+        page.push_str(&format!("\n### {question}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
     }
     golden(PAGE, &format!("{before}{page}"));
 }
@@ -92,12 +92,12 @@ fn injected_effects_are_recovered() {
     let drawn = draw(&record, Width::Wide);
     let effects = drawn.iter().find(|picture| picture.chart == "main-effects").unwrap();
     // One of two levels triples the time: the square root of 3 above and below the mean.
-    let told = &effects.description;
+    let description = &effects.description;
     let effect = |level: &str| -> f64 {
-        told.split(&format!("{level}: ")).nth(1).unwrap().split('x').next().unwrap().parse().unwrap()
+        description.split(&format!("{level}: ")).nth(1).unwrap().split('x').next().unwrap().parse().unwrap()
     };
-    assert!((effect("asked for any name") - 3_f64.sqrt()).abs() < 0.02, "{told}");
-    assert!((effect("names present") - 1.0 / 1.5_f64.sqrt()).abs() < 0.02, "{told}");
+    assert!((effect("asked for any name") - 3_f64.sqrt()).abs() < 0.02, "{description}");
+    assert!((effect("names present") - 1.0 / 1.5_f64.sqrt()).abs() < 0.02, "{description}");
 }
 
 #[test]

@@ -31,9 +31,9 @@ fn verdict(report: &Report, arm: &str) -> (f64, Verdict) {
 fn a_factor_of_two_is_called_and_nothing_is_not() {
     let study = Synthetic::ratios(&[("half", 0.5), ("double", 2.0), ("same", 1.0), ("a bit", 0.985)]);
     let report = report_on(&study.record()).unwrap();
-    let (half, says) = verdict(&report, "half");
+    let (half, judged) = verdict(&report, "half");
     assert!((half - 0.5).abs() < 0.01, "{half}");
-    assert_eq!(says, Verdict::Faster { negligible: false });
+    assert_eq!(judged, Verdict::Faster { negligible: false });
     assert_eq!(verdict(&report, "double").1, Verdict::Slower { negligible: false });
     assert_eq!(verdict(&report, "same").1, Verdict::Equivalent);
     assert_eq!(verdict(&report, "a bit").1, Verdict::Faster { negligible: true });
@@ -61,8 +61,8 @@ fn no_difference_is_called_in_forty_runs_of_equal_arms() {
     let different = |seed: &u64| {
         let study = Synthetic { seed: *seed, ..Synthetic::ratios(&[("a", 1.0), ("b", 1.0), ("c", 1.0)]) };
         let report = report_on(&study.record()).unwrap();
-        let says = ["a", "b", "c"].map(|arm| verdict(&report, arm).1);
-        says.iter().any(|says| matches!(says, Verdict::Faster { .. } | Verdict::Slower { .. }))
+        let verdict = ["a", "b", "c"].map(|arm| verdict(&report, arm).1);
+        verdict.iter().any(|verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Slower { .. }))
     };
     // One run in twenty has a false positive in its family: two of forty expected; six or more happen once in a
     // hundred times.
@@ -76,9 +76,9 @@ fn ratios_pair_the_rounds_and_so_bear_drift() {
         sample.elapsed_ns = sample.elapsed_ns * u64::from(20 + sample.round) / 20;
     }
     let report = report_on(&record).unwrap();
-    let (ratio, says) = verdict(&report, "nine tenths");
+    let (ratio, judged) = verdict(&report, "nine tenths");
     assert!((ratio - 0.9).abs() < 0.01, "{ratio}");
-    assert_eq!(says, Verdict::Faster { negligible: false });
+    assert_eq!(judged, Verdict::Faster { negligible: false });
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn fewer_calls_are_weighed_against_the_time() {
     let calls = comparison(&report).calls.clone().unwrap();
     assert_eq!((calls.most_calls, calls.fewest_calls), (3_200, 32));
     assert!(calls.ratio.interval.unwrap().contains(1.0));
-    let told = report.findings.iter().find(|finding| finding.text.contains("calls,")).unwrap();
-    assert!(told.text.contains("that makes a negligible difference in time, if any"), "{}", told.text);
+    let finding = report.findings.iter().find(|finding| finding.text.contains("calls,")).unwrap();
+    assert!(finding.text.contains("that makes a negligible difference in time, if any"), "{}", finding.text);
 }
 
 /// A record of six epochs of five rounds; the data set of each epoch multiplies the second arm's time by its

@@ -42,7 +42,7 @@ fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> 
         tool: None,
         mount_options: "noatime".into(),
         place,
-        made_anew: *kind == "ext2",
+        reformatted: *kind == "ext2",
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn record() -> Record {
         if planned.data != DataId(0) {
             let to = ArmId(planned.id.0 % 3);
             pairs.push(Pair {
-                what: label(kind, driver),
+                subject: label(kind, driver),
                 than: label("ext2", "ext4"),
                 at: planned.name.clone(),
                 wall_time: false,
@@ -111,12 +111,12 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
     let names: Vec<&str> = overview.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["ext2", "ext3", "ext4", "xfs", "tmpfs"]);
     let rows: Vec<(&str, &str)> =
-        overview.rows.iter().map(|row| (row.section.as_str(), row.what.as_str())).collect();
+        overview.rows.iter().map(|row| (row.section.as_str(), row.label.as_str())).collect();
     assert_eq!(rows, [("write", "1 process"), ("stat", "1 process"), ("stat, guest-fs-cold", "1 process")]);
     for row in &overview.rows {
         let best: Vec<bool> = row.cells.iter().map(|planned| planned.as_ref().unwrap().best).collect();
         // The fastest of all has another backing.
-        assert_eq!(best, [false, false, true, false, false], "{}", row.what);
+        assert_eq!(best, [false, false, true, false, false], "{}", row.label);
     }
     // Geometric means of 1.5, 1, 1 and of 1.6, 2, 2.
     for (column, truth) in [(1, 1.5_f64.cbrt()), (3, 6.4_f64.cbrt())] {
@@ -144,13 +144,13 @@ fn expected_false_calls_stand_on_every_report_of_several_file_systems() {
     let mut report = report_on(&record()).unwrap();
     // One group with a family for each of the three other file systems, one for all pairs over all rows, and
     // the marks.
-    let told = "False calls: verdicts are adjusted within each of 5 families of comparisons, not over all of them. If nothing differed anywhere, about 0.3 of these 5 would";
-    assert!(render::markdown(&report).contains(told), "{}", render::markdown(&report));
+    let note = "False calls: verdicts are adjusted within each of 5 families of comparisons, not over all of them. If nothing differed anywhere, about 0.3 of these 5 would";
+    assert!(render::markdown(&report).contains(note), "{}", render::markdown(&report));
     let terminal = |report: &Report| {
         let table = render::table(report, 120, Style { color: false, unicode: true });
         table.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(terminal(&report).contains(told), "{}", terminal(&report));
+    assert!(terminal(&report).contains(note), "{}", terminal(&report));
     // No comparison was made.
     report.summary.progress.rounds_used = 5;
     assert!(!terminal(&report).contains("False calls"));
@@ -202,7 +202,7 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
     for row in &overview.rows {
         let is_best = |column: &usize| row.cells[*column].as_ref().is_some_and(|cell| cell.best);
         let best: Vec<usize> = (0..row.cells.len()).filter(is_best).collect();
-        assert_eq!((best, row.fastest), (vec![2, 3], None), "{}", row.what);
+        assert_eq!((best, row.fastest), (vec![2, 3], None), "{}", row.label);
     }
 }
 
@@ -218,8 +218,8 @@ fn file_systems_on_other_devices_are_shown_without_comparison() {
     }
     let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
     assert_eq!(pairs.rows.len(), 9, "three of each but ext2 and tmpfs");
-    let told = findings(&report);
-    assert!(told.contains("tmpfs lies on memory, where ext2 (ext4 driver) lies on an image file: they differ in more than the file system"), "{told}");
+    let text = findings(&report);
+    assert!(text.contains("tmpfs lies on memory, where ext2 (ext4 driver) lies on an image file: they differ in more than the file system"), "{text}");
     // Each device is a backing of its own.
     let mut record = record();
     for (number, of) in record.header.plan.file_systems.iter_mut().enumerate() {
@@ -235,30 +235,32 @@ fn comparison_of_two_does_not_depend_on_the_number_of_others() {
     let of_xfs = |record: &Record| {
         let report = report_on(record).unwrap();
         let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
-        let rows = pairs.rows.iter().filter(|row| row.pair.what == "xfs");
+        let rows = pairs.rows.iter().filter(|row| row.pair.subject == "xfs");
         rows.map(|row| (row.pair.at.clone(), row.outcome.clone())).collect::<Vec<_>>()
     };
     let all = record();
     let mut two = record();
     let GroupRule::Pairs { pairs } = &mut two.header.plan.groups[0].rule else { panic!("not pairs") };
-    pairs.retain(|pair| pair.what == "xfs");
+    pairs.retain(|pair| pair.subject == "xfs");
     assert_eq!(of_xfs(&all).len(), 3);
     assert_eq!(of_xfs(&all), of_xfs(&two));
-    let mut one = two;
-    let GroupRule::Pairs { pairs } = &mut one.header.plan.groups[0].rule else { panic!("not pairs") };
+    let mut alone_record = two;
+    let GroupRule::Pairs { pairs } = &mut alone_record.header.plan.groups[0].rule else {
+        panic!("not pairs")
+    };
     // Its kinds of work are one family: with fewer kinds each interval is narrower.
     pairs.truncate(1);
     let width = |outcome: &Outcome| match outcome {
         Outcome::Judged { adjusted: Some(range), .. } => range.high - range.low,
         outcome => panic!("{outcome:?}"),
     };
-    let (alone, among) = (of_xfs(&one), of_xfs(&all));
+    let (alone, among) = (of_xfs(&alone_record), of_xfs(&all));
     assert!(width(&alone[0].1) < width(&among[0].1), "{alone:?} {among:?}");
 }
 
 #[test]
 fn claims_hold_fail_or_are_undecided_with_reasons() {
-    let told = findings(&report_on(&record()).unwrap());
+    let text = findings(&report_on(&record()).unwrap());
     for words in [
         "Over all 3 kinds of work (geometric mean), ext4 is the fastest; the time of the others against it: ext2 (ext4 driver) ",
         "that ext4 is best overall stands here: over all kinds of work it takes 0.7",
@@ -269,7 +271,7 @@ fn claims_hold_fail_or_are_undecided_with_reasons() {
         "concurrent writes is undecided here: reiserfs is unavailable: it left Linux in 6.13.",
         "holds for disks only",
     ] {
-        assert!(told.contains(words), "{words}\n{told}");
+        assert!(text.contains(words), "{words}\n{text}");
     }
     // With their own drivers, and with a very fast XFS.
     let mut record = record();
@@ -279,7 +281,7 @@ fn claims_hold_fail_or_are_undecided_with_reasons() {
     for sample in record.samples.iter_mut().filter(|sample| (9..12).contains(&sample.arm.0)) {
         sample.elapsed_ns /= 10;
     }
-    let told = findings(&report_on(&record).unwrap());
+    let text = findings(&report_on(&record).unwrap());
     for words in [
         "that ext2 is faster than ext3 stands here: over all kinds of work ext3 takes 1.1",
         "that ext3 is slow stands here",
@@ -287,7 +289,7 @@ fn claims_hold_fail_or_are_undecided_with_reasons() {
         "that ext4 is best overall falls here",
         "xfs is the fastest",
     ] {
-        assert!(told.contains(words), "{words}\n{told}");
+        assert!(text.contains(words), "{words}\n{text}");
     }
 }
 
@@ -323,8 +325,8 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
 fn start_of_lives_is_described_where_removed_blocks_are_discarded() {
     let mut record = record();
     record.header.plan.rules.fresh_mounts = true;
-    let told = |record: &Record| render::markdown(&report_on(record).unwrap()).replace('\n', " ");
-    let text = told(&record);
+    let page = |record: &Record| render::markdown(&report_on(record).unwrap()).replace('\n', " ");
+    let text = page(&record);
     for words in [
         "in memory; ext2 (ext4 driver) was reformatted before, because the disk",
         "writing met none, for each life began on a new file system.",
@@ -333,8 +335,8 @@ fn start_of_lives_is_described_where_removed_blocks_are_discarded() {
     }
     assert!(!text.contains("what others removed in the last minutes, which is on its disk"), "{text}");
     // As in records of older programs; with a journal on ext2 and without one on ext4.
-    record.header.plan.file_systems[0].made_anew = false;
-    let text = told(&record);
+    record.header.plan.file_systems[0].reformatted = false;
+    let text = page(&record);
     for words in [
         "in memory; but ext2 (ext4 driver) depends on what others removed in the last minutes, which its disk records.",
         "as on ext2 (ext4 driver), ext4's driver passes one by one over files that were removed in the last minutes when it makes others, \
@@ -343,9 +345,9 @@ fn start_of_lives_is_described_where_removed_blocks_are_discarded() {
         assert!(text.contains(words), "{words}\n{text}");
     }
     record.header.plan.file_systems[0].kind = "ext3".into();
-    assert!(!told(&record).contains("ithout a journal"));
+    assert!(!page(&record).contains("ithout a journal"));
     record.header.plan.file_systems[2].name = "ext4:block=1k:^has_journal".into();
-    assert!(told(&record).contains("Without a journal, as on ext4,"));
+    assert!(page(&record).contains("Without a journal, as on ext4,"));
 }
 
 #[test]
@@ -359,7 +361,7 @@ fn first_column_without_reference_is_reported_first() {
     let first = &report.findings[0];
     assert!(first.loud && first.text.starts_with("ext2 (ext4 driver) is too noisy to serve as a reference in 1 of 3 kinds of work; the worst is `write, 1 process, ext2"), "{}", first.text);
     let of_kind = |report: &Report| {
-        let kinds = report.warnings.iter().map(|one| one.warning.kind());
+        let kinds = report.warnings.iter().map(|advisory| advisory.warning.kind());
         kinds.filter(|kind| *kind == "reference-wide").count()
     };
     assert_eq!(of_kind(&report), 1, "{:?}", report.warnings);

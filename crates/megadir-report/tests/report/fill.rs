@@ -59,7 +59,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
         planned.groups = vec!["fill".into()];
     }
     plan.published = vec![Published {
-        what: "plotted".into(),
+        quantity: "plotted".into(),
         value: 1.0,
         unit: "ratio".into(),
         group: Some("fill".into()),
@@ -71,7 +71,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     record
 }
 
-fn told(report: &Report) -> &str {
+fn text_of(report: &Report) -> &str {
     &report.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is found").text
 }
 
@@ -87,7 +87,7 @@ fn flat_claim_fails_by_one_part_and_holds_by_all() {
     ];
     for (ratios, end) in cases {
         let report = report_on(&filled(ratios)).unwrap();
-        assert!(told(&report).ends_with(end), "{ratios:?}: {}", told(&report));
+        assert!(text_of(&report).ends_with(end), "{ratios:?}: {}", text_of(&report));
     }
 }
 
@@ -98,7 +98,7 @@ fn a_part_that_is_not_decided_leaves_the_claim_open() {
         sample.elapsed_ns = sample.elapsed_ns * [7, 10, 14][sample.round as usize % 3] / 10;
     }
     let report = report_on(&record).unwrap();
-    assert!(told(&report).contains("is undecided here: 1 of 2 parts"), "{}", told(&report));
+    assert!(text_of(&report).contains("is undecided here: 1 of 2 parts"), "{}", text_of(&report));
 }
 
 #[test]

@@ -15,8 +15,8 @@ fn wide() -> Record {
     synthetic.entries = (1..=6).map(|n| 1_000 * n).collect();
     let both = |(data, name): (u32, &&'static str)| {
         let baseline = ArmSummary { role: Role::Baseline, data, groups: &[], ..arm(name, 1e6) };
-        let itself = ArmSummary { role: Role::AgainstItself, name: "itself", ..baseline.clone() };
-        [baseline, itself]
+        let control = ArmSummary { role: Role::Control, name: "itself", ..baseline.clone() };
+        [baseline, control]
     };
     synthetic.arms = (0..).zip(&NAMES).flat_map(both).collect();
     synthetic.groups.clear();
@@ -39,10 +39,10 @@ fn table(record: &Record) -> String {
 fn note_appears_once_for_all_arms_with_the_worst() {
     let record = wide();
     let report = report_on(&record).expect("it can be summarised");
-    let wide = report.warnings.iter().filter(|one| one.warning.kind() == "resolution-wide").count();
+    let wide = report.warnings.iter().filter(|advisory| advisory.warning.kind() == "resolution-wide").count();
     assert_eq!(wide, 6, "the summary keeps each: {:?}", report.warnings);
     let table = table(&record);
-    let lines = |what: &str| table.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
+    let lines = |part: &str| table.lines().filter(|line| line.contains(part)).collect::<Vec<_>>();
     let printed = lines("to see how far equal work differs");
     assert_eq!(printed.len(), 1, "{table}");
     assert!(
@@ -62,15 +62,15 @@ fn note_appears_once_for_all_arms_with_the_worst() {
         }
     }
     // A single one is reported as before.
-    let mut one = wide_but_one();
+    let mut record = wide_but_one();
     assert!(
-        self::table(&one).contains("Note: `five` was measured twice in every round"),
+        self::table(&record).contains("Note: `five` was measured twice in every round"),
         "{}",
-        self::table(&one)
+        self::table(&record)
     );
-    one.notes =
+    record.notes =
         (0..5).map(|n| note("cold-without-reads", &format!("ArmSummary {n} read nothing."))).collect();
-    let printed = self::table(&one);
+    let printed = self::table(&record);
     assert!(
         printed.contains("ArmSummary 0 read nothing. ArmSummary 1 read nothing. ArmSummary 2 read nothing. And 2 more like these."),
         "{printed}"
@@ -97,7 +97,7 @@ fn file_systems_on_ground_of_their_own_leave_no_empty_table() {
     assert_eq!(title(&record).0, 1);
     // Only tmpfs is contrasted with an image.
     let GroupRule::Pairs { pairs } = &mut record.header.plan.groups[0].rule else { panic!("not pairs") };
-    pairs.retain(|pair| pair.what == "tmpfs");
+    pairs.retain(|pair| pair.subject == "tmpfs");
     assert!(!pairs.is_empty());
     let (groups, page) = title(&record);
     assert!(groups == 0 && !page.contains("## What of it?"), "{page}");

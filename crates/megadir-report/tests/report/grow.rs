@@ -20,7 +20,7 @@ fn series(report: &Report) -> &Series {
     }
 }
 
-fn told(report: &Report) -> &str {
+fn text_of(report: &Report) -> &str {
     &report
         .findings
         .iter()
@@ -33,9 +33,9 @@ fn told(report: &Report) -> &str {
 fn a_line_is_linear() {
     let report = grown(0.412e6, 4.12e6);
     assert_eq!(series(&report).shape, Shape::Linear);
-    let told = told(&report);
-    assert!(told.starts_with("On ext4, from 1 000 to 100 000 entries, the time of read grows"), "{told}");
-    assert!(told.ends_with(": linear, as the article says."), "{told}");
+    let text = text_of(&report);
+    assert!(text.starts_with("On ext4, from 1 000 to 100 000 entries, the time of read grows"), "{text}");
+    assert!(text.ends_with(": linear, as the article says."), "{text}");
 }
 
 #[test]
@@ -45,14 +45,14 @@ fn a_square_is_more_than_linear() {
     assert_eq!(series.shape, Shape::MoreThanLinear);
     assert!((series.exponent.unwrap().value - 2.0).abs() < 0.01);
     assert_eq!(series.steps.len(), 2);
-    assert!(told(&report).contains("more than linear, which the article calls linear"));
+    assert!(text_of(&report).contains("more than linear, which the article calls linear"));
 }
 
 #[test]
 fn fixed_cost_bends_the_curve_and_shows_in_the_last_step() {
     let report = grown(4.0e6, 7.0e6);
     assert_eq!(series(&report).shape, Shape::LessThanLinear);
-    assert!(told(&report).contains("; from 10 000 to 100 000 alone, 0.7"), "{}", told(&report));
+    assert!(text_of(&report).contains("; from 10 000 to 100 000 alone, 0.7"), "{}", text_of(&report));
 }
 
 #[test]
@@ -61,5 +61,5 @@ fn a_wide_interval_that_includes_one_is_no_proof() {
     noisy.noise = 0.2;
     let report = report_on(&noisy.record()).unwrap();
     assert_eq!(series(&report).shape, Shape::PerhapsLinear);
-    assert!(told(&report).contains("perhaps linear"), "{}", told(&report));
+    assert!(text_of(&report).contains("perhaps linear"), "{}", text_of(&report));
 }

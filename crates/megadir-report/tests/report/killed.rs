@@ -120,11 +120,11 @@ fn contradictory_records_are_refused() {
         (|r| r.header.plan.rules.equivalence_band = 0.0, "equivalence band is 0"),
         (|r| r.samples[3].operations = 0, "it has no operations"),
     ];
-    for (break_it, says) in breaks {
+    for (break_it, message) in breaks {
         let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
         break_it(&mut record);
         let error = report_on(&record).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 

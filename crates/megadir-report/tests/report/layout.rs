@@ -21,8 +21,8 @@ fn record(content: ContentKind) -> Record {
         .map(|(name, data, ns)| crate::synthetic::ArmSummary { data, groups: &["write"], ..arm(name, ns) })
         .into();
     let layouts = ["prefix:2", "prefix:2/2"].map(|layout| Spread::Layout { layout: layout.into() });
-    let pair = |what: &str, arm| Pair {
-        what: what.into(),
+    let pair = |subject: &str, arm| Pair {
+        subject: subject.into(),
         than: "flat".into(),
         at: "writing all files".into(),
         wall_time: false,
@@ -52,8 +52,8 @@ fn record(content: ContentKind) -> Record {
             made.spread = layouts[layout as usize].clone();
         }
     }
-    let figure = |what: &str, value| Published {
-        what: what.into(),
+    let figure = |quantity: &str, value| Published {
+        quantity: quantity.into(),
         value,
         unit: "ratio".into(),
         group: Some("write".into()),
@@ -66,7 +66,7 @@ fn record(content: ContentKind) -> Record {
     record
 }
 
-fn told(record: &Record) -> Vec<String> {
+fn texts_of(record: &Record) -> Vec<String> {
     let findings = report_on(record).expect("it can be summarised").findings;
     let pairs = findings.into_iter().filter(|finding| finding.kind == FindingKind::Pair);
     pairs.map(|finding| finding.text).collect()
@@ -76,9 +76,9 @@ fn told(record: &Record) -> Vec<String> {
 fn two_levels_are_judged_by_two_levels_and_figures_by_contents() {
     let claim = "The claim of the article that directories two levels deep take longer to write than one flat directory \
                  (judged by `prefix:2/2`) stands here.";
-    let digests = told(&record(ContentKind::HexDigest));
+    let digests = texts_of(&record(ContentKind::HexDigest));
     assert_eq!(digests[0], format!("{claim} Published: 1.44x (digests)."));
-    let json = told(&record(ContentKind::Json));
+    let json = texts_of(&record(ContentKind::Json));
     assert_eq!(json[0], format!("{claim} Published: 1.20x (JSON documents)."));
 }
 
@@ -92,19 +92,19 @@ fn figures_stand_beside_ours_on_like_data_only() {
         let report = report_on(record).expect("it can be summarised");
         render::table(&report, 1000, Style { color: false, unicode: true })
     };
-    let told = report(&of_digests);
+    let page = report(&of_digests);
     assert!(
-        told.contains("JSON documents: 1.20x (not comparable: hex digests here, not JSON documents)"),
-        "{told}"
+        page.contains("JSON documents: 1.20x (not comparable: hex digests here, not JSON documents)"),
+        "{page}"
     );
-    assert!(told.contains("digests: 1.44x (here "), "{told}");
+    assert!(page.contains("digests: 1.44x (here "), "{page}");
     let entries = of_digests.header.plan.data[0].entries;
     of_digests.header.plan.published[0].entries = Some(20 * entries);
-    let told = report(&of_digests);
-    assert!(told.contains("digests: 1.44x (not comparable: 1 000 files here, not 20 000)"), "{told}");
+    let page = report(&of_digests);
+    assert!(page.contains("digests: 1.44x (not comparable: 1 000 files here, not 20 000)"), "{page}");
     let markdown = render::markdown(&report_on(&of_digests).unwrap());
     assert!(markdown.contains("| nothing: 1 000 files here, not 20 000 |"), "{markdown}");
-    let claim = self::told(&of_digests).remove(0);
+    let claim = texts_of(&of_digests).remove(0);
     assert!(claim.ends_with("Published: 1.44x (digests; 1 000 files here, not 20 000)."), "{claim}");
 }
 
@@ -113,13 +113,17 @@ fn a_layout_that_was_not_measured_judges_nothing() {
     let mut record = record(ContentKind::HexDigest);
     let GroupRule::Pairs { pairs } = &mut record.header.plan.groups[0].rule else { panic!("not pairs") };
     pairs.pop();
-    assert!(told(&record)[0].contains("is undecided here: nothing is judged."), "{:?}", told(&record));
+    assert!(
+        texts_of(&record)[0].contains("is undecided here: nothing is judged."),
+        "{:?}",
+        texts_of(&record)
+    );
 }
 
 #[test]
 fn directories_created_beforehand_are_reported() {
-    let told = told(&record(ContentKind::HexDigest));
-    let last = told.last().unwrap();
+    let texts = texts_of(&record(ContentKind::HexDigest));
+    let last = texts.last().unwrap();
     assert!(last.starts_with("Making the directories beforehand took 1.0"), "{last}");
     assert!(last.contains(" a file more (50 % of writing) for `prefix:2/2`."), "{last}");
 }

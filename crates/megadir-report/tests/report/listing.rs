@@ -48,7 +48,7 @@ pub(crate) fn study() -> Synthetic {
             ..arm("getdents 128 KiB", 41.2e6)
         },
         ArmSummary {
-            role: Role::AgainstItself,
+            role: Role::Control,
             groups: &["buffer", "backend"],
             ..arm("getdents 128 KiB (itself)", 41.2e6)
         },

@@ -48,7 +48,7 @@ fn a_page_is_small_complete_and_loads_nothing() {
 #[test]
 fn answer_comes_first_after_loud_warnings() {
     let good = page(&crate::listing::study().record());
-    let place = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let place = |page: &str, part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(place(&good, "<h1>") < place(&good, "class=\"answer\""));
     assert!(place(&good, "class=\"answer\"") < place(&good, "<figure>"));
     assert!(!good.contains("class=\"loud\"") && !good.contains("Do not act on these numbers"));

@@ -19,7 +19,7 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     plan.study = "lookup".into();
     plan.claims = megadir_record::claims::of_earlier("lookup");
     let pair = |arm: u32, at: &str| Pair {
-        what: "absent names".into(),
+        subject: "absent names".into(),
         than: "present ones".into(),
         at: at.into(),
         wall_time: false,
@@ -40,7 +40,7 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     record
 }
 
-fn told(report: &Report) -> Vec<&str> {
+fn texts_of(report: &Report) -> Vec<&str> {
     let pairs = report.findings.iter().filter(|finding| finding.kind == FindingKind::Pair);
     pairs.map(|finding| finding.text.as_str()).collect()
 }
@@ -55,10 +55,10 @@ fn ratios_are_recovered_and_the_claim_holds_where_all_agree() {
         assert!(adjusted.unwrap().low < truth && truth < adjusted.unwrap().high);
         assert_eq!(*verdict, Verdict::Slower { negligible: false });
     }
-    let told = told(&report);
+    let texts = texts_of(&report);
     let claim = "The claim of the article that absent names cost more than present ones stands here in all 2 comparisons.";
-    assert_eq!(told[0], claim);
-    assert_eq!(told.len(), 1, "each is in the answer");
+    assert_eq!(texts[0], claim);
+    assert_eq!(texts.len(), 1, "each is in the answer");
     let answer = &report.findings[0];
     assert_eq!(answer.kind, FindingKind::Answer);
     assert!(answer.text.starts_with("On ext4, one name of 100 000: present ones takes "), "{}", answer.text);
@@ -69,18 +69,18 @@ fn ratios_are_recovered_and_the_claim_holds_where_all_agree() {
     let rule = GroupRule::Grow { series: vec![("all".into(), vec![ArmId(0)])] };
     groups.push(Group::new("growth", "How?", true, rule));
     let beside = report_on(&beside).unwrap();
-    let told = self::told(&beside);
-    assert!(told[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", told[1]);
-    assert_eq!(told.len(), 3);
+    let texts = texts_of(&beside);
+    assert!(texts[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", texts[1]);
+    assert_eq!(texts.len(), 3);
 }
 
 #[test]
 fn claim_fails_where_none_agrees_and_holds_partly_where_some_do() {
     let falls = report_on(&record([0.7, 1.0])).unwrap();
-    assert!(told(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
+    assert!(texts_of(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
     assert!(falls.findings[0].text.contains(": 1 of 2 faster, 1 the same."), "{}", falls.findings[0].text);
     let partly = report_on(&record([0.7, 1.5])).unwrap();
-    assert!(told(&partly)[0].contains("stands here in 1 of 2 comparisons and is excluded in 1"));
+    assert!(texts_of(&partly)[0].contains("stands here in 1 of 2 comparisons and is excluded in 1"));
 }
 
 #[test]

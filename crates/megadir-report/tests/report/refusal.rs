@@ -24,7 +24,7 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
     plan.arms[0].work = Work::FillUntilRefused { entries_about: 160_000, predicted };
     plan.arms[0].groups = vec!["refusal".into()];
     let figure = |value: &f64| Published {
-        what: "files".into(),
+        quantity: "files".into(),
         value: *value,
         unit: "entries".into(),
         group: Some("refusal".into()),
@@ -43,7 +43,7 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
     record
 }
 
-fn told(record: &Record) -> String {
+fn text_of(record: &Record) -> String {
     let report = report_on(record).expect("a record of rounds");
     assert_eq!(report.summary.progress.ending, Ending::Complete);
     assert!(report.findings.iter().all(|finding| !finding.loud), "{:?}", report.findings);
@@ -61,28 +61,28 @@ fn predictions_are_reported_whether_they_hold_or_fail() {
     assert_eq!((read.directories, read.mean, read.least, read.most), (3, 160_000.0, 158_000, 162_000));
     assert!((read.error.unwrap() - 293.0 / 160_000.0).abs() < 1e-9);
     assert_eq!(
-        told(&record),
+        text_of(&record),
         "The first file was refused after 160 000 entries in the mean of 3 directories (158 000 to 162 000); 160 293 were \
          predicted, 0.18 % more: the prediction holds (within 5 %), and no directory was full before the lower bound of \
          136 249."
     );
-    let text = told(&self::record(&entries, 140_000, &[]));
+    let text = text_of(&self::record(&entries, 140_000, &[]));
     assert!(text.contains("140 000 were predicted, 12 % fewer: the prediction does NOT hold"), "{text}");
-    let text = told(&self::record(&[100_000, 160_000, 220_000], 160_293, &[]));
+    let text = text_of(&self::record(&[100_000, 160_000, 220_000], 160_293, &[]));
     assert!(text.contains("a directory was full BEFORE the lower bound"), "{text}");
 }
 
 #[test]
 fn published_figures_are_compared_where_they_are_of_the_same_kind() {
     let published = [10_118_651.0, 10_233_706.0];
-    let text = told(&record(&[10_139_668; 3], 10_057_042, &published));
+    let text = text_of(&record(&[10_139_668; 3], 10_057_042, &published));
     assert!(
         text.ends_with("The published figures are reproduced: 0.21 % and 0.93 % from the mean."),
         "{text}"
     );
-    let text = told(&record(&[9_000_000; 3], 10_057_042, &published));
+    let text = text_of(&record(&[9_000_000; 3], 10_057_042, &published));
     assert!(text.contains("The published figures are NOT reproduced: 12 % and 14 %"), "{text}");
-    let text = told(&record(&[160_000; 3], 160_293, &published));
+    let text = text_of(&record(&[160_000; 3], 160_293, &published));
     assert!(text.contains("--published is for them"), "{text}");
 }
 

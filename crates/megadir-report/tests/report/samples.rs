@@ -19,7 +19,7 @@ fn every_column_is_documented() {
             SampleKind::Number | SampleKind::Hash => "uint64",
             SampleKind::Text => "text",
         };
-        page.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.what));
+        page.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.description));
     }
     golden("../../../../docs/reference/samples.md", &page);
     for (place, column) in COLUMNS.iter().enumerate() {

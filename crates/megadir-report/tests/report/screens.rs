@@ -141,8 +141,9 @@ fn disturbed_run_starts_with_the_warning_and_its_remedy() {
     let calm = Report::of(record.clone()).expect("rounds");
     assert!(!render::screen(&calm, 80, PLAIN).starts_with('!'));
     // The baseline against itself takes twice its time.
-    let itself = |arm: &megadir_record::Arm| arm.role == megadir_record::Role::AgainstItself;
-    let twice: Vec<_> = record.header.plan.arms.iter().filter(|arm| itself(arm)).map(|arm| arm.id).collect();
+    let is_control = |arm: &megadir_record::Arm| arm.role == megadir_record::Role::Control;
+    let twice: Vec<_> =
+        record.header.plan.arms.iter().filter(|arm| is_control(arm)).map(|arm| arm.id).collect();
     assert!(!twice.is_empty());
     for sample in record.samples.iter_mut().filter(|sample| twice.contains(&sample.arm)) {
         sample.elapsed_ns *= 2;

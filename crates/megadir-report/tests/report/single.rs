@@ -239,7 +239,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_missed_rate_is_reported() {
     let report = report_of(&record);
     assert_eq!(report.warnings, []);
     let rate = single(&report, 0).rate.unwrap();
-    assert!(rate.asked_per_s == 10_000 && (rate.achieved_per_s - 10_000.0).abs() < 1.0, "{rate:?}");
+    assert!(rate.target_per_s == 10_000 && (rate.achieved_per_s - 10_000.0).abs() < 1.0, "{rate:?}");
     assert_eq!(single(&report, 0).accounted, None);
     // The mean of the times, not the block's time divided by its operations.
     let time_ns = report.summary.arms[0].timing.as_ref().unwrap().time_ns.value;

@@ -64,13 +64,13 @@ impl Synthetic {
     pub(crate) fn ratios(ratios: &[(&'static str, f64)]) -> Self {
         let base_ns = 40e6;
         let baseline = ArmSummary { role: Role::Baseline, ..arm("base", base_ns) };
-        let itself = ArmSummary { role: Role::AgainstItself, ..arm("base (itself)", base_ns) };
+        let control = ArmSummary { role: Role::Control, ..arm("base (itself)", base_ns) };
         let others = ratios.iter().map(|(name, ratio)| arm(name, base_ns * ratio));
         Self {
             seed: 5,
             rounds: 30,
             noise: 0.01,
-            arms: [baseline, itself].into_iter().chain(others).collect(),
+            arms: [baseline, control].into_iter().chain(others).collect(),
             groups: vec![compare("buffer", "Does the buffer matter?")],
             entries: vec![ENTRIES],
         }
@@ -231,8 +231,8 @@ fn rules(rounds: u32) -> Rules {
 }
 
 fn published() -> Vec<Published> {
-    let figure = |what: &str, value, ours: &str| Published {
-        what: what.into(),
+    let figure = |quantity: &str, value, ours: &str| Published {
+        quantity: quantity.into(),
         value,
         unit: "s".into(),
         group: Some("decomposition".into()),

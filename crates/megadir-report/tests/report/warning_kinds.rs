@@ -159,10 +159,10 @@ fn the_table_has_every_kind_once() {
     let unknown = serde_json::from_str::<Warning>(r#"{"kind":"?"}"#).expect_err("no such kind").to_string();
     let (_, all) = unknown.split_once("expected one of ").expect("the kinds are listed");
     let mut all: Vec<&str> = all.split('`').skip(1).step_by(2).collect();
-    let mut told: Vec<&str> = CASES.iter().map(|(kind, _)| *kind).collect();
-    told.sort_unstable();
+    let mut kinds: Vec<&str> = CASES.iter().map(|(kind, _)| *kind).collect();
+    kinds.sort_unstable();
     all.sort_unstable();
-    assert_eq!(told, all);
+    assert_eq!(kinds, all);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn baseline_that_differs_from_its_control_is_a_loud_warning() {
     let mut record = good();
     stretch(&mut record, Some(1), |_| 1.015);
     let slight = report_of(&record);
-    assert!(warns(&slight, |warning| matches!(warning, Warning::DiffersFromItself { negligible: true, .. })));
+    assert!(warns(&slight, |warning| matches!(warning, Warning::ControlDiffers { negligible: true, .. })));
     assert!(!slight.warnings[0].loud);
 }
 
@@ -70,7 +70,7 @@ fn remedies_name_options_of_the_command_that_was_run() {
     stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
     let advice = |record: &Record| {
         let advisories = report_of(record).warnings;
-        assert!(advisories.iter().any(|one| matches!(one.warning, Warning::Autocorrelated { .. })));
+        assert!(advisories.iter().any(|advisory| matches!(advisory.warning, Warning::Autocorrelated { .. })));
         advisories.into_iter().map(|advisory| advisory.advice).collect::<Vec<_>>().join("\n")
     };
     assert!(advice(&record).contains("--rounds"));

@@ -61,11 +61,11 @@ fn emulated_processor_is_stated_before_the_numbers_of_every_report() {
     let real = record.clone();
     record.header.machine.emulator = Some("QEMU without KVM".into());
     for format in ["table", "markdown", "html", "json", "svg", "hdr"] {
-        let said = |record| {
+        let names_emulator = |record| {
             let text = render(format, record, 200, PLAIN).replace('\n', " ");
             text.contains("emulated processor") || text.contains("QEMU without KVM")
         };
-        assert!(said(&record) && !said(&real), "{format}");
+        assert!(names_emulator(&record) && !names_emulator(&real), "{format}");
     }
     let findings = report_on(&record).unwrap().findings;
     for format in ["table", "markdown", "html"] {

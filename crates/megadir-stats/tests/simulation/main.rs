@@ -68,7 +68,7 @@ fn no_member_of_a_null_family_is_called_different() {
     let share = share_of_runs(|random| {
         let family: Vec<_> = (0..6).map(|_| same_arm_twice(random, 30)).collect();
         let judged = judge_family(&family);
-        judged.iter().flatten().any(|one| differs(one.verdict))
+        judged.iter().flatten().any(|judgement| differs(judgement.verdict))
     });
     assert!(share <= 0.065, "{share}");
 }
@@ -84,7 +84,7 @@ fn three_percent_are_found_in_200_rounds() {
 
 #[test]
 fn predicted_rounds_mostly_decide() {
-    let (mut asked, mut decided) = (0, 0);
+    let (mut predicted, mut decided) = (0, 0);
     for seed in 0..200 {
         let random = &mut SplitMix64::new(seed);
         let mut log_ratios: Vec<f64> = (0..30).map(|_| 0.02 + 0.1 * normal(random)).collect();
@@ -99,10 +99,10 @@ fn predicted_rounds_mostly_decide() {
         }
         log_ratios.extend((log_ratios.len()..rounds).map(|_| 0.02 + 0.1 * normal(random)));
         let after = verdict(&log_ratios);
-        asked += 1;
+        predicted += 1;
         decided += usize::from(!matches!(after, Verdict::Inconclusive { .. }));
     }
-    assert!(asked > 50 && 2 * decided > asked, "{decided} of {asked}");
+    assert!(predicted > 50 && 2 * decided > predicted, "{decided} of {predicted}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn the_same_arm_is_seldom_called_different_under_measured_noise() {
         for (arms, rounds) in [(1, 30), (1, 200), (5, 30)] {
             let share = share_of_runs(|random| {
                 let family: Vec<_> = (0..arms).map(|_| ratios(&times(&noise, random, rounds, 1.0))).collect();
-                judge_family(&family).iter().flatten().any(|one| differs(one.verdict))
+                judge_family(&family).iter().flatten().any(|judgement| differs(judgement.verdict))
             });
             assert!(share <= 0.065, "{share} of {of:?}, {arms} contrasts, {rounds} rounds");
         }

@@ -47,7 +47,7 @@ fn runs_of_one_version_are_seldom_called_different() {
                 (0..6).map(|_| (runs(random, count, 1.0, 0.05), runs(random, count, 1.0, 0.05))).collect();
             let judged = judge_family_of_runs(&family, JUDGING);
             assert_eq!(judged[0].unwrap().method, Method::Welch { runs: count });
-            judged.iter().flatten().any(|one| differs(one.verdict))
+            judged.iter().flatten().any(|judgement| differs(judgement.verdict))
         });
         assert!(share <= 0.065, "{share} of {count} runs a side");
     }
@@ -57,8 +57,8 @@ fn runs_of_one_version_are_seldom_called_different() {
 fn one_run_per_side_cannot_distinguish_versions() {
     // Counter-check: the rounds of one run a side, judged as samples of the version.
     let share = share_of_runs(|random| {
-        let one = (run(random, 1.0, 0.05), run(random, 1.0, 0.05));
-        differs(judge_unpaired_family(&[one], JUDGING)[0].unwrap().verdict)
+        let single = (run(random, 1.0, 0.05), run(random, 1.0, 0.05));
+        differs(judge_unpaired_family(&[single], JUDGING)[0].unwrap().verdict)
     });
     assert!(share > 0.5, "{share}");
 }

@@ -178,17 +178,17 @@ mod tests {
 
     #[test]
     fn a_file_is_given_the_list_of_another() {
-        let [(first, one), (second, other)] = ["one", "other"].map(made);
-        let handed_down = AccessList::of(&other).unwrap();
-        assert_eq!(AccessList::of(&one).unwrap(), handed_down);
+        let [(first, first_file), (second, second_file)] = ["one", "other"].map(made);
+        let handed_down = AccessList::of(&second_file).unwrap();
+        assert_eq!(AccessList::of(&first_file).unwrap(), handed_down);
         // All rights, without inheritance.
         let wide = list(SE_DACL_PROTECTED, &[0x001f_01ff]);
-        wide.set(one.as_handle()).unwrap();
-        let told = AccessList::of(&one).unwrap();
-        assert_ne!(told, handed_down);
-        told.give(&other).unwrap();
-        assert_eq!(AccessList::of(&other).unwrap(), told);
-        drop((one, other));
+        wide.set(first_file.as_handle()).unwrap();
+        let list = AccessList::of(&first_file).unwrap();
+        assert_ne!(list, handed_down);
+        list.give(&second_file).unwrap();
+        assert_eq!(AccessList::of(&second_file).unwrap(), list);
+        drop((first_file, second_file));
         std::fs::remove_file(first).unwrap();
         std::fs::remove_file(second).unwrap();
     }

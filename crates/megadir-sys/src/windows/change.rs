@@ -38,8 +38,8 @@ pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
 pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<()> {
     // Times of 0 stay unchanged; so would attributes of 0.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
-    let told = FILE_BASIC_INFORMATION { FileAttributes: attributes, ..FILE_BASIC_INFORMATION::default() };
-    super::checked(set(file, &told, FileBasicInformation))
+    let info = FILE_BASIC_INFORMATION { FileAttributes: attributes, ..FILE_BASIC_INFORMATION::default() };
+    super::checked(set(file, &info, FileBasicInformation))
 }
 
 #[repr(C)]
@@ -56,24 +56,24 @@ pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name:
     if name.len() > NAME_UNITS_MAX {
         return Err(io::ErrorKind::InvalidFilename.into());
     }
-    let mut told = Rename {
+    let mut info = Rename {
         replace: 0,
         directory: directory.as_raw_handle(),
         name_bytes: size_of_val(name) as u32,
         name: [0; NAME_UNITS_MAX],
     };
-    told.name[..name.len()].copy_from_slice(name);
-    super::checked(set(file, &told, FileRenameInformation))
+    info.name[..name.len()].copy_from_slice(name);
+    super::checked(set(file, &info, FileRenameInformation))
 }
 
-fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
+fn set<T>(file: BorrowedHandle<'_>, info: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: the handle is open for the call, which only reads the structure's bytes; the status is written before it returns.
     unsafe {
         NtSetInformationFile(
             file.as_raw_handle(),
             &raw mut io_status,
-            (&raw const *told).cast(),
+            (&raw const *info).cast(),
             size_of::<T>() as u32,
             class,
         )

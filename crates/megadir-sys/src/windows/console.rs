@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::core::BOOL;
 
-static ASKED: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+static HANDLER: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Calls `asked` on a thread of the system; the keys no longer end the process. Fails with
+/// Calls `handler` on a thread of the system; the keys no longer end the process. Fails with
 /// [`io::ErrorKind::AlreadyExists`] on the second call.
-pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
-    if ASKED.set(Box::new(asked)).is_err() {
+pub fn on_interrupt(handler: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
+    if HANDLER.set(Box::new(handler)).is_err() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     // SAFETY: the routine is a function of the program and lives as long as the process.
@@ -21,9 +21,9 @@ pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> 
 
 /// 1 stops further handling. Closing the console, logging off and shutting down still end the process.
 extern "system" fn handle(event: u32) -> BOOL {
-    match (event, ASKED.get()) {
-        (CTRL_C_EVENT | CTRL_BREAK_EVENT, Some(asked)) => {
-            asked();
+    match (event, HANDLER.get()) {
+        (CTRL_C_EVENT | CTRL_BREAK_EVENT, Some(handler)) => {
+            handler();
             1
         }
         _ => 0,
@@ -42,11 +42,11 @@ mod tests {
     #[test]
     fn ctrl_c_and_ctrl_break_are_delivered_each_time_and_nothing_else() {
         let times = Arc::new(AtomicU32::new(0));
-        let told = Arc::clone(&times);
-        let asked = move || {
-            told.fetch_add(1, Ordering::Relaxed);
+        let counter = Arc::clone(&times);
+        let handler = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
         };
-        on_interrupt(asked).unwrap();
+        on_interrupt(handler).unwrap();
         assert_eq!(on_interrupt(|| ()).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
         let handled: Vec<i32> = [CTRL_C_EVENT, CTRL_BREAK_EVENT, CTRL_CLOSE_EVENT, CTRL_C_EVENT]
             .map(|event| handle(event))

@@ -45,13 +45,13 @@ impl Disk {
     pub fn describe(&self) -> Description {
         // Version, size, boolean.
         let is = |property| {
-            let told = self.property(property, 12).ok()?;
-            told.get(8).map(|is| *is != 0)
+            let bytes = self.property(property, 12).ok()?;
+            bytes.get(8).map(|is| *is != 0)
         };
-        let told = self.property(StorageDeviceProperty, DESCRIPTION_BYTES).unwrap_or_default();
+        let description = self.property(StorageDeviceProperty, DESCRIPTION_BYTES).unwrap_or_default();
         Description {
-            product: product(&told),
-            bus: number(&told, BUS),
+            product: product(&description),
+            bus: number(&description, BUS),
             seek_penalty: is(StorageDeviceSeekPenaltyProperty),
             trim: is(StorageDeviceTrimProperty),
         }
@@ -59,19 +59,19 @@ impl Disk {
 
     /// Counts until the result is dropped. Fails if the volume cannot count.
     pub fn counting(self) -> io::Result<Counting> {
-        let counting = Counting { disk: self, asked: AtomicU32::new(0) };
+        let counting = Counting { disk: self, reads: AtomicU32::new(0) };
         counting.read_bytes().map(|_| counting)
     }
 
     fn property(&self, property: STORAGE_PROPERTY_ID, bytes_max: usize) -> io::Result<Vec<u8>> {
         // STORAGE_PROPERTY_QUERY: property, type of query, additional parameters.
-        let asked = [property, PropertyStandardQuery, 0];
-        // Words, because the answer begins with numbers.
-        let mut told = vec![0_u32; bytes_max / 4];
+        let query = [property, PropertyStandardQuery, 0];
+        // Words, because the reply begins with numbers.
+        let mut words = vec![0_u32; bytes_max / 4];
         let device = self.0.as_handle();
         // SAFETY: the device was opened for synchronous use; request and answer are numbers.
-        let returned = unsafe { control(device, IOCTL_STORAGE_QUERY_PROPERTY, &asked, &mut told[..]) }?;
-        let mut bytes: Vec<u8> = told.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let returned = unsafe { control(device, IOCTL_STORAGE_QUERY_PROPERTY, &query, &mut words[..]) }?;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(returned);
         Ok(bytes)
     }
@@ -81,37 +81,37 @@ impl Disk {
 #[derive(Debug)]
 pub struct Counting {
     disk: Disk,
-    asked: AtomicU32,
+    reads: AtomicU32,
 }
 
 impl Counting {
     pub fn read_bytes(&self) -> io::Result<u64> {
-        let mut told = DISK_PERFORMANCE::default();
+        let mut performance = DISK_PERFORMANCE::default();
         // SAFETY: the device was opened for synchronous use; the answer consists of numbers.
-        unsafe { control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE, &(), &mut told) }?;
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        Ok(told.BytesRead.cast_unsigned())
+        unsafe { control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE, &(), &mut performance) }?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(performance.BytesRead.cast_unsigned())
     }
 }
 
 impl Drop for Counting {
     fn drop(&mut self) {
-        for _ in 0..self.asked.load(Ordering::Relaxed) {
+        for _ in 0..self.reads.load(Ordering::Relaxed) {
             // SAFETY: the device was opened for synchronous use; nothing is read or written.
             let _ = unsafe { control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE_OFF, &(), &mut ()) };
         }
     }
 }
 
-fn number(told: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(told.get(at..at + 4)?.try_into().ok()?))
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn product(told: &[u8]) -> Option<String> {
+fn product(description: &[u8]) -> Option<String> {
     // Offset 0 means absent.
     let text = |at: usize| {
-        let from = number(told, at).filter(|from| *from != 0)? as usize;
-        let bytes = told.get(from..)?;
+        let from = number(description, at).filter(|from| *from != 0)? as usize;
+        let bytes = description.get(from..)?;
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let text: String =
             String::from_utf8_lossy(&bytes[..end]).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -127,16 +127,16 @@ mod tests {
 
     #[test]
     fn a_description_is_read_within_its_bounds() {
-        let mut told = vec![0_u8; 60];
-        told[12..16].copy_from_slice(&36_u32.to_le_bytes());
-        told[16..20].copy_from_slice(&45_u32.to_le_bytes());
-        told[28..32].copy_from_slice(&17_u32.to_le_bytes());
-        told[36..44].copy_from_slice(b"NVMe    ");
-        told[45..60].copy_from_slice(b"SAMSUNG  MZVL21");
-        assert_eq!(product(&told).as_deref(), Some("NVMe SAMSUNG MZVL21"));
-        assert_eq!(number(&told, 28), Some(17));
+        let mut description = vec![0_u8; 60];
+        description[12..16].copy_from_slice(&36_u32.to_le_bytes());
+        description[16..20].copy_from_slice(&45_u32.to_le_bytes());
+        description[28..32].copy_from_slice(&17_u32.to_le_bytes());
+        description[36..44].copy_from_slice(b"NVMe    ");
+        description[45..60].copy_from_slice(b"SAMSUNG  MZVL21");
+        assert_eq!(product(&description).as_deref(), Some("NVMe SAMSUNG MZVL21"));
+        assert_eq!(number(&description, 28), Some(17));
         // Truncated, empty, and with an offset beyond the end.
-        assert_eq!((product(&told[..20]), product(&[]), number(&told, 58)), (None, None, None));
+        assert_eq!((product(&description[..20]), product(&[]), number(&description, 58)), (None, None, None));
     }
 
     #[test]

@@ -41,22 +41,22 @@ pub struct Facts {
 }
 
 pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
-    let mut told = BY_HANDLE_FILE_INFORMATION::default();
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open for the call, and the system writes one such structure.
-    succeeded(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) })?;
-    let basic: FILE_BASIC_INFO = ask(file, FileBasicInfo)?;
-    let attributes = told.dwFileAttributes;
+    succeeded(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut info) })?;
+    let basic: FILE_BASIC_INFO = query(file, FileBasicInfo)?;
+    let attributes = info.dwFileAttributes;
     Ok(Facts {
         attributes,
         reparse_tag: if attributes & REPARSE_POINT == 0 { 0 } else { tag(file)?.1 },
-        created: time(told.ftCreationTime),
-        accessed: time(told.ftLastAccessTime),
-        written: time(told.ftLastWriteTime),
+        created: time(info.ftCreationTime),
+        accessed: time(info.ftLastAccessTime),
+        written: time(info.ftLastWriteTime),
         changed: basic.ChangeTime,
-        size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
-        links: told.nNumberOfLinks,
-        index: wide(told.nFileIndexHigh, told.nFileIndexLow),
-        volume: told.dwVolumeSerialNumber,
+        size_bytes: wide(info.nFileSizeHigh, info.nFileSizeLow),
+        links: info.nNumberOfLinks,
+        index: wide(info.nFileIndexHigh, info.nFileIndexLow),
+        volume: info.dwVolumeSerialNumber,
     })
 }
 
@@ -70,15 +70,15 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     if path.last() != Some(&0) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
+    let mut data = WIN32_FILE_ATTRIBUTE_DATA::default();
     // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live until the call returns.
-    succeeded(unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) })?;
+    succeeded(unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut data).cast()) })?;
     Ok(Facts {
-        attributes: told.dwFileAttributes,
-        created: time(told.ftCreationTime),
-        accessed: time(told.ftLastAccessTime),
-        written: time(told.ftLastWriteTime),
-        size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
+        attributes: data.dwFileAttributes,
+        created: time(data.ftCreationTime),
+        accessed: time(data.ftLastAccessTime),
+        written: time(data.ftLastWriteTime),
+        size_bytes: wide(data.nFileSizeHigh, data.nFileSizeLow),
         ..Facts::default()
     })
 }
@@ -88,16 +88,16 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
 pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts> {
     let name = open::unicode_string(name)?;
     let attributes = open::named(directory, &name);
-    let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
+    let mut info = FILE_NETWORK_OPEN_INFORMATION::default();
     // SAFETY: the name is only read within its length, and the system writes one such structure; all live until the call returns.
-    checked(unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) })?;
+    checked(unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut info) })?;
     Ok(Facts {
-        attributes: told.FileAttributes,
-        created: told.CreationTime,
-        accessed: told.LastAccessTime,
-        written: told.LastWriteTime,
-        changed: told.ChangeTime,
-        size_bytes: told.EndOfFile.cast_unsigned(),
+        attributes: info.FileAttributes,
+        created: info.CreationTime,
+        accessed: info.LastAccessTime,
+        written: info.LastWriteTime,
+        changed: info.ChangeTime,
+        size_bytes: info.EndOfFile.cast_unsigned(),
         ..Facts::default()
     })
 }
@@ -110,37 +110,37 @@ pub struct Space {
 }
 
 pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
-    let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
+    let info: FILE_STANDARD_INFO = query(file, FileStandardInfo)?;
     Ok(Space {
-        allocated_bytes: u64::try_from(told.AllocationSize).unwrap_or(0),
-        links: if told.DeletePending { 0 } else { u64::from(told.NumberOfLinks) },
+        allocated_bytes: u64::try_from(info.AllocationSize).unwrap_or(0),
+        links: if info.DeletePending { 0 } else { u64::from(info.NumberOfLinks) },
     })
 }
 
 /// Attributes and the kind of reparse point (0 if none).
 pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
-    let told: FILE_ATTRIBUTE_TAG_INFO = match ask(file, FileAttributeTagInfo) {
+    let info: FILE_ATTRIBUTE_TAG_INFO = match query(file, FileAttributeTagInfo) {
         Err(error) if super::is_not_known(&error) => return untagged(file).ok_or(error),
-        told => told?,
+        info => info?,
     };
-    let tag = if told.FileAttributes & REPARSE_POINT == 0 { 0 } else { told.ReparseTag };
-    Ok((told.FileAttributes, tag))
+    let tag = if info.FileAttributes & REPARSE_POINT == 0 { 0 } else { info.ReparseTag };
+    Ok((info.FileAttributes, tag))
 }
 
 /// FAT does not know reparse points and answers only this query.
 fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
-    let told: FILE_BASIC_INFO = ask(file, FileBasicInfo).ok()?;
-    (told.FileAttributes & REPARSE_POINT == 0).then_some((told.FileAttributes, 0))
+    let info: FILE_BASIC_INFO = query(file, FileBasicInfo).ok()?;
+    (info.FileAttributes & REPARSE_POINT == 0).then_some((info.FileAttributes, 0))
 }
 
 /// Serial number of the volume and 128-bit file ID. Fails if the file system has no such IDs.
 pub fn identity(file: BorrowedHandle<'_>) -> io::Result<(u64, u128)> {
-    let told: FILE_ID_INFO = ask(file, FileIdInfo)?;
-    Ok((told.VolumeSerialNumber, u128::from_le_bytes(told.FileId.Identifier)))
+    let info: FILE_ID_INFO = query(file, FileIdInfo)?;
+    Ok((info.VolumeSerialNumber, u128::from_le_bytes(info.FileId.Identifier)))
 }
 
 pub fn is_remote(file: BorrowedHandle<'_>) -> bool {
-    ask::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
+    query::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
 }
 
 /// UTF-16, such as `\\?\C:\folder` or `\\?\UNC\server\share`.
@@ -201,18 +201,18 @@ pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
 }
 
 /// `T` must consist of numbers, as all these structures do.
-pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
-    let mut told = T::default();
+pub(super) fn query<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
+    let mut info = T::default();
     // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes.
     let result = unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),
             class,
-            (&raw mut told).cast(),
+            (&raw mut info).cast(),
             size_of::<T>() as u32,
         )
     };
-    succeeded(result).map(|()| told)
+    succeeded(result).map(|()| info)
 }
 
 /// Units of 100 ns since 1601.

@@ -49,28 +49,28 @@ fn find_in_ntdll(name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
     unsafe { GetProcAddress(ntdll, name.as_ptr().cast()) }
 }
 
-/// Sends a request to a device or volume. Returns the number of bytes that it wrote to `told`.
+/// Sends a request to a device or volume. Returns the number of bytes that it wrote to `output`.
 ///
 /// # Safety
 ///
-/// The device is open for synchronous use. `asked` has no padding, and `told` is valid with any bytes.
+/// The device is open for synchronous use. `input` has no padding, and `output` is valid with any bytes.
 unsafe fn control<A: ?Sized, T: ?Sized>(
     device: BorrowedHandle<'_>,
     code: u32,
-    asked: &A,
-    told: &mut T,
+    input: &A,
+    output: &mut T,
 ) -> io::Result<usize> {
-    let (asked_bytes, told_bytes, mut returned) = (size_of_val(asked), size_of_val(told), 0_u32);
+    let (input_bytes, output_bytes, mut returned) = (size_of_val(input), size_of_val(output), 0_u32);
     // SAFETY: the system reads and writes at most the bytes of the two, and keeps no pointer after a synchronous call, as
     // the caller makes sure.
     let result = unsafe {
         DeviceIoControl(
             device.as_raw_handle(),
             code,
-            (&raw const *asked).cast(),
-            asked_bytes as u32,
-            (&raw mut *told).cast(),
-            told_bytes as u32,
+            (&raw const *input).cast(),
+            input_bytes as u32,
+            (&raw mut *output).cast(),
+            output_bytes as u32,
             &raw mut returned,
             std::ptr::null_mut(),
         )

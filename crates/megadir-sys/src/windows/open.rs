@@ -19,7 +19,7 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     List,
-    Ask,
+    Query,
     Remove,
     /// Refuses directories and junctions.
     RemoveFile,
@@ -36,19 +36,19 @@ pub enum Purpose {
     CreateDirectory,
 }
 
-struct Asked {
+struct Parameters {
     access: u32,
     options: u32,
     disposition: u32,
 }
 
 impl Purpose {
-    const fn asked(self) -> Asked {
-        const ASK: u32 = FILE_READ_ATTRIBUTES | SYNCHRONIZE;
+    const fn parameters(self) -> Parameters {
+        const QUERY: u32 = FILE_READ_ATTRIBUTES | SYNCHRONIZE;
         const WRITE: u32 = FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_ATTRIBUTES;
         let (access, options, disposition) = match self {
             Self::List => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_OPEN),
-            Self::Ask => (0, 0, FILE_OPEN),
+            Self::Query => (0, 0, FILE_OPEN),
             Self::Remove => (DELETE, 0, FILE_OPEN),
             Self::RemoveFile => (DELETE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::RemoveMarked => (DELETE | FILE_WRITE_ATTRIBUTES, 0, FILE_OPEN),
@@ -61,14 +61,14 @@ impl Purpose {
             Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),
             Self::CreateDirectory => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_CREATE),
         };
-        Asked { access: access | ASK, options, disposition }
+        Parameters { access: access | QUERY, options, disposition }
     }
 }
 
 /// `name` may have components separated by `\`; an empty one reopens the directory itself. Only the last component is opened
 /// without following a reparse point. Other processes may read, write, rename and remove the file.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
-    let Asked { access, options, disposition } = purpose.asked();
+    let Parameters { access, options, disposition } = purpose.parameters();
     let name = unicode_string(name)?;
     let attributes = named(directory, &name);
     let mut opened: HANDLE = std::ptr::null_mut();

@@ -45,13 +45,13 @@ pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
     // SAFETY: the name ends with a NUL and lives until the call returns; there are no attributes.
     let made = unsafe { CreateMutexW(std::ptr::null(), 0, name.as_ptr()) };
     // SAFETY: reads a number of the calling thread, set by the call before.
-    let told = unsafe { GetLastError() };
+    let error = unsafe { GetLastError() };
     if made.is_null() {
         return None;
     }
     // SAFETY: the call succeeded, so this is a handle that no other owner has.
     let made = unsafe { OwnedHandle::from_raw_handle(made) };
-    (told != ERROR_ALREADY_EXISTS).then_some(made)
+    (error != ERROR_ALREADY_EXISTS).then_some(made)
 }
 
 /// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it first ([`take`]).

@@ -35,13 +35,13 @@ pub fn wine_version() -> Option<String> {
 
 /// Kernel version, regardless of compatibility settings: major, minor, build.
 pub fn version() -> Option<(u32, u32, u32)> {
-    let mut told = OSVERSIONINFOW {
+    let mut version = OSVERSIONINFOW {
         dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32,
         ..OSVERSIONINFOW::default()
     };
     // SAFETY: the system writes one such structure, whose size it is given.
-    let status = unsafe { RtlGetVersion(&raw mut told) };
-    (status == 0).then_some((told.dwMajorVersion, told.dwMinorVersion, told.dwBuildNumber))
+    let status = unsafe { RtlGetVersion(&raw mut version) };
+    (status == 0).then_some((version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +53,12 @@ pub struct Memory {
 }
 
 pub fn memory() -> Option<Memory> {
-    let mut told =
+    let mut status =
         MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
     // SAFETY: the system writes one such structure, whose size it is given.
-    let succeeded = unsafe { GlobalMemoryStatusEx(&raw mut told) };
-    (succeeded != 0).then_some(Memory { total_bytes: told.ullTotalPhys, available_bytes: told.ullAvailPhys })
+    let succeeded = unsafe { GlobalMemoryStatusEx(&raw mut status) };
+    (succeeded != 0)
+        .then_some(Memory { total_bytes: status.ullTotalPhys, available_bytes: status.ullAvailPhys })
 }
 
 /// All processors together since boot, in units of 100 ns; advances in ticks of 10 to 16 ms.
@@ -83,10 +84,10 @@ pub fn counter_hz() -> Option<u64> {
 }
 
 pub fn on_battery() -> Option<bool> {
-    let mut told = SYSTEM_POWER_STATUS::default();
+    let mut status = SYSTEM_POWER_STATUS::default();
     // SAFETY: the system writes one such structure.
-    let succeeded = unsafe { GetSystemPowerStatus(&raw mut told) };
-    match told.ACLineStatus {
+    let succeeded = unsafe { GetSystemPowerStatus(&raw mut status) };
+    match status.ACLineStatus {
         0 if succeeded != 0 => Some(true),
         1 if succeeded != 0 => Some(false),
         _ => None,
@@ -103,11 +104,12 @@ pub struct JobLimits {
 
 pub fn job_limits() -> JobLimits {
     let mut limits = JobLimits::default();
-    if let Some(told) = of_job::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>(JobObjectExtendedLimitInformation) {
-        let flags = told.BasicLimitInformation.LimitFlags;
+    if let Some(extended) = of_job::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>(JobObjectExtendedLimitInformation)
+    {
+        let flags = extended.BasicLimitInformation.LimitFlags;
         let of = |flag, bytes: usize| (flags & flag != 0).then_some(bytes as u64);
-        let job = of(JOB_OBJECT_LIMIT_JOB_MEMORY, told.JobMemoryLimit);
-        let process = of(JOB_OBJECT_LIMIT_PROCESS_MEMORY, told.ProcessMemoryLimit);
+        let job = of(JOB_OBJECT_LIMIT_JOB_MEMORY, extended.JobMemoryLimit);
+        let process = of(JOB_OBJECT_LIMIT_PROCESS_MEMORY, extended.ProcessMemoryLimit);
         limits.memory_bytes = job.into_iter().chain(process).min();
     }
     // JOBOBJECT_CPU_RATE_CONTROL_INFORMATION: flags, and a union of numbers.
@@ -124,11 +126,11 @@ pub fn job_limits() -> JobLimits {
 
 /// `T` must consist of numbers.
 fn of_job<T: Default>(class: i32) -> Option<T> {
-    let mut told = T::default();
-    let (to, length, none) = ((&raw mut told).cast(), size_of::<T>() as u32, std::ptr::null_mut());
+    let mut info = T::default();
+    let (to, length, none) = ((&raw mut info).cast(), size_of::<T>() as u32, std::ptr::null_mut());
     // SAFETY: a null handle means the process's own job; the system writes at most the structure's bytes, and any bytes are a valid `T`.
     let succeeded = unsafe { QueryInformationJobObject(none, class, to, length, std::ptr::null_mut()) };
-    (succeeded != 0).then_some(told)
+    (succeeded != 0).then_some(info)
 }
 
 #[cfg(test)]

@@ -35,19 +35,19 @@ impl Size {
 }
 
 pub fn size(file: BorrowedHandle<'_>) -> io::Result<Size> {
-    let mut told = Size::default();
+    let mut size = Size::default();
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes, which are numbers.
     super::checked(unsafe {
         NtQueryVolumeInformationFile(
             file.as_raw_handle(),
             &raw mut io_status,
-            (&raw mut told).cast(),
+            (&raw mut size).cast(),
             size_of::<Size>() as u32,
             FileFsFullSizeInformation,
         )
     })?;
-    Ok(told)
+    Ok(size)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,22 +98,22 @@ pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
 }
 
 fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
-    let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
+    let query = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
         FlagMask: bit,
         Version: 1,
         ..FILE_FS_PERSISTENT_VOLUME_INFORMATION::default()
     };
-    let mut told = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
+    let mut info = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
     // SAFETY: std opens files for synchronous use; request and answer are four numbers each.
     let returned =
-        unsafe { super::control(directory, FSCTL_QUERY_PERSISTENT_VOLUME_STATE, &asked, &mut told) }.ok()?;
-    (returned >= size_of_val(&told)).then_some(told.VolumeFlags & bit != 0)
+        unsafe { super::control(directory, FSCTL_QUERY_PERSISTENT_VOLUME_STATE, &query, &mut info) }.ok()?;
+    (returned >= size_of_val(&info)).then_some(info.VolumeFlags & bit != 0)
 }
 
 /// Fails before Windows 10 1803 and on file systems other than NTFS.
 pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
-    let told: FILE_CASE_SENSITIVE_INFO = super::facts::ask(directory, FileCaseSensitiveInfo)?;
-    Ok(told.Flags & 1 != 0)
+    let info: FILE_CASE_SENSITIVE_INFO = super::facts::query(directory, FileCaseSensitiveInfo)?;
+    Ok(info.Flags & 1 != 0)
 }
 
 /// `\\?\Volume{...}` without a final backslash, the name of the volume and of its device. Fails for volumes of other machines.
@@ -139,8 +139,8 @@ mod tests {
         let directory =
             std::fs::OpenOptions::new().read(true).custom_flags(0x0200_0000).open(std::env::temp_dir());
         let directory = directory.unwrap();
-        let told = of(directory.as_handle()).unwrap();
-        assert!(!told.file_system.is_empty() && told.flags != 0, "{told:?}");
+        let volume = of(directory.as_handle()).unwrap();
+        assert!(!volume.file_system.is_empty() && volume.flags != 0, "{volume:?}");
         // Old systems reject these queries; an answer covers each bit or none.
         if let Ok(sensitive) = is_case_sensitive(directory.as_handle()) {
             assert!(!sensitive, "the directory of temporary files");

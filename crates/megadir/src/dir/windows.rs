@@ -151,7 +151,7 @@ impl Dir {
     /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists. Errors: permission
     /// denied, or as `GetFileInformationByHandleEx`.
     pub fn kind_of(&self, name: &[u8]) -> Result<FileType> {
-        let entry = match self.open_entry(name, Purpose::Ask) {
+        let entry = match self.open_entry(name, Purpose::Query) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FileType::Unknown),
             opened => opened?,
         };

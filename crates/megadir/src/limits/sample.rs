@@ -296,7 +296,7 @@ mod system {
 
     /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
-        let entry = directory.open_entry(name, Purpose::Ask).ok()?;
+        let entry = directory.open_entry(name, Purpose::Query).ok()?;
         let told = facts::of_open(entry.as_handle()).ok()?;
         let bytes = match Found::kind_of((told.attributes, told.reparse_tag)) {
             FileType::File => allocated(told.size_bytes, directory.file_system(), space),

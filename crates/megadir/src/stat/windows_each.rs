@@ -105,7 +105,7 @@ impl Examine for Opening {
         rows.clear();
         for entry in batch {
             let asked = directory
-                .open_entry(entry.name, Purpose::Ask)
+                .open_entry(entry.name, Purpose::Query)
                 .map_err(|error| error.code())
                 .and_then(|file| facts::of_open(file.as_handle()).map_err(|error| error.raw_os_error()));
             rows.push(match asked {

@@ -16,7 +16,7 @@ const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let binary = context.program()?;
-    if !knows(&binary, &["bench", "null", "--help"]) {
+    if !has_command(&binary, &["bench", "null", "--help"]) {
         return Err("megadir has no `bench null`".into());
     }
     if process::find_tool("valgrind").is_none() {
@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if each > most { Err(line) } else { Ok(Report::line(line)) }
 }
 
-pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {
+pub(crate) fn has_command(binary: &Path, words: &[&str]) -> bool {
     process::output(Command::new(binary).args(words)).is_ok_and(|help| !help.trim().is_empty())
 }
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_command_without_help_is_not_known() {
-        assert!(!knows(Path::new("/bin/false"), &["--help"]));
-        assert!(!knows(Path::new("/no/such/binary"), &["--help"]));
+        assert!(!has_command(Path::new("/bin/false"), &["--help"]));
+        assert!(!has_command(Path::new("/no/such/binary"), &["--help"]));
     }
 }

@@ -1,6 +1,6 @@
 //! Runs every study at its quick size, two at a time, which must leave only record and report: whether it works, not how long it takes. Records stay in `target/xtask/records` for the stage `browser`.
 
-use super::instructions::knows;
+use super::instructions::has_command;
 use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         return Err("no study in studies/".into());
     }
     let binary = context.program()?;
-    if !knows(&binary, &["bench", "run", "--help"]) {
+    if !has_command(&binary, &["bench", "run", "--help"]) {
         return Err("megadir has no `bench run`".into());
     }
     // The longest run begins first.

@@ -131,7 +131,7 @@ fn run(
 
 const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
-const SAID_LINES: usize = 6;
+const OUTPUT_LINES: usize = 6;
 
 const SUITE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
@@ -212,7 +212,8 @@ fn report_of(ended: Ended, log: &str) -> Report {
     report.tests_s = ended.tests_s;
     report.lines.push(totals(&report.lines));
     report.lines.extend(ended.unstable);
-    report.failures = ended.failed.iter().map(|(name, said)| format!("test {name}{FAILED}{said}")).collect();
+    report.failures =
+        ended.failed.iter().map(|(name, lines)| format!("test {name}{FAILED}{lines}")).collect();
     if !ended.succeeded {
         report.failures.push("cargo test failed".to_owned());
     }
@@ -247,7 +248,7 @@ impl Ended {
             if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
                 self.results.push(line.to_owned());
             } else if let Some(name) = name_of_failed(line) {
-                self.failed.push((name.to_owned(), said_by(name, output)));
+                self.failed.push((name.to_owned(), lines_of(name, output)));
             }
         }
     }
@@ -259,9 +260,9 @@ impl Ended {
         for test in tests {
             if have_passed {
                 let at = self.failed.iter().position(|(name, _)| name == test);
-                let said = at.map(|at| self.failed.remove(at).1).unwrap_or_default();
+                let lines = at.map(|at| self.failed.remove(at).1).unwrap_or_default();
                 self.unstable
-                    .push(format!("unstable: {test}: failed beside other tests, passed alone{said}"));
+                    .push(format!("unstable: {test}: failed beside other tests, passed alone{lines}"));
                 self.passed_alone.push(test.clone());
             } else {
                 self.succeeded = false;
@@ -292,13 +293,13 @@ fn suite_of(title: &str) -> &str {
 }
 
 /// First lines of a test's output, for reports that keep nothing else.
-fn said_by(test: &str, output: &str) -> String {
+fn lines_of(test: &str, output: &str) -> String {
     let heading = format!("---- {test} stdout ----");
     let after = output.lines().skip_while(|line| *line != heading).skip(1);
     let own = after.take_while(|line| !line.starts_with("---- ") && *line != "failures:");
     own.filter(|line| !line.is_empty())
-        .take(SAID_LINES)
-        .fold(String::new(), |said, line| said + "\n    " + line)
+        .take(OUTPUT_LINES)
+        .fold(String::new(), |lines, line| lines + "\n    " + line)
 }
 
 fn totals(results: &[String]) -> String {

@@ -68,10 +68,10 @@ impl<'a> Crate<'a> {
         let mut folders: BTreeMap<&[String], Uses<'a>> = BTreeMap::new();
         for Reference { from, to, source, line } in &self.references {
             let to = self.resolve(to, 0);
-            let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-            if let (Some(one), Some(other)) = (from.get(common), to.get(common)) {
+            let common = from.iter().zip(&to).take_while(|(left, right)| left == right).count();
+            if let (Some(left), Some(right)) = (from.get(common), to.get(common)) {
                 let uses = folders.entry(&from[..common]).or_default();
-                uses.entry((one.clone(), other.clone())).or_insert((source, *line));
+                uses.entry((left.clone(), right.clone())).or_insert((source, *line));
             }
         }
         folders.iter().flat_map(|(folder, uses)| circles_in(folder, uses)).collect()
@@ -327,10 +327,10 @@ mod tests {
     #[test]
     fn folders_are_compared_as_wholes_and_children_may_use_their_parent() {
         let parent = ("walk/mod.rs", "mod one; mod two; use one::A; pub(crate) trait T {}");
-        let one = ("walk/one.rs", "use super::T;");
+        let child = ("walk/one.rs", "use super::T;");
         let two = ("walk/two.rs", "use super::one::A; use crate::order::B;");
-        assert!(circles(&[LIB, parent, one, two, ("order.rs", "")]).is_empty());
-        let found = circles(&[LIB, parent, one, two, ("order.rs", "use crate::walk::one::A;")]);
+        assert!(circles(&[LIB, parent, child, two, ("order.rs", "")]).is_empty());
+        let found = circles(&[LIB, parent, child, two, ("order.rs", "use crate::walk::one::A;")]);
         assert!(found[0].starts_with("a circle of modules in the crate: `order` uses `walk`"), "{found:?}");
         let found = circles(&[LIB, parent, ("walk/one.rs", "use super::two::C;"), two, ("order.rs", "")]);
         assert!(found[0].starts_with("a circle of modules in `walk`: `one` uses `two`"), "{found:?}");

@@ -2,6 +2,7 @@
 
 mod circles;
 mod dependencies;
+mod identifiers;
 mod language;
 mod modules;
 mod source;
@@ -27,6 +28,7 @@ static CHECKS: &[Check] = &[
     dependencies::find,
     words::find,
     language::find,
+    identifiers::find,
 ];
 
 pub(crate) fn run() -> Result<(), String> {

@@ -141,8 +141,8 @@ pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-fn find(rest: &[char], start: usize, what: &[char]) -> Option<usize> {
-    rest.get(start..)?.windows(what.len()).position(|window| window == what).map(|index| index + start)
+fn find(rest: &[char], start: usize, pattern: &[char]) -> Option<usize> {
+    rest.get(start..)?.windows(pattern.len()).position(|window| window == pattern).map(|index| index + start)
 }
 
 fn block_comment(rest: &[char]) -> usize {

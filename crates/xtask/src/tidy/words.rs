@@ -4,14 +4,14 @@ use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
 
 #[derive(Clone, Copy)]
-enum Place {
+enum TextPart {
     Code,
     Comment,
 }
 
 struct Rule {
     word: &'static str,
-    place: Place,
+    place: TextPart,
     in_tests: bool,
     holds: fn(&Source) -> bool,
     advice: &'static str,
@@ -40,7 +40,7 @@ fn pure(source: &Source) -> bool {
 }
 
 const fn code(word: &'static str, holds: fn(&Source) -> bool, advice: &'static str) -> Rule {
-    Rule { word, place: Place::Code, in_tests: true, holds, advice }
+    Rule { word, place: TextPart::Code, in_tests: true, holds, advice }
 }
 
 const fn library(word: &'static str, advice: &'static str) -> Rule {
@@ -48,7 +48,7 @@ const fn library(word: &'static str, advice: &'static str) -> Rule {
 }
 
 const fn comment(word: &'static str, advice: &'static str) -> Rule {
-    Rule { place: Place::Comment, ..code(word, everywhere, advice) }
+    Rule { place: TextPart::Comment, ..code(word, everywhere, advice) }
 }
 
 const UNFINISHED: &str = "finish it or remove it";
@@ -89,8 +89,8 @@ fn find_in(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES.iter().filter(|rule| (rule.holds)(source) && (rule.in_tests || !source.is_test())) {
         let view = match rule.place {
-            Place::Code => &source.code,
-            Place::Comment => &source.comments,
+            TextPart::Code => &source.code,
+            TextPart::Comment => &source.comments,
         };
         for (index, line) in view.lines().enumerate() {
             let exempt = !rule.in_tests && source.test_lines.get(index) == Some(&true);
@@ -125,8 +125,8 @@ mod tests {
     fn each_rule_finds_its_word_and_only_as_a_word() {
         for rule in RULES {
             let (text, path) = match rule.place {
-                Place::Code => (format!("a\n{} b\n", rule.word), "crates/megadir-report/src/lib.rs"),
-                Place::Comment => (format!("a\n// {} b\n", rule.word), LIBRARY),
+                TextPart::Code => (format!("a\n{} b\n", rule.word), "crates/megadir-report/src/lib.rs"),
+                TextPart::Comment => (format!("a\n// {} b\n", rule.word), LIBRARY),
             };
             assert_eq!(lines(path, &text), [2], "{}", rule.word);
             assert_eq!(lines(path, &format!("x(\"{}\")", rule.word)), [0; 0], "{} in a string", rule.word);

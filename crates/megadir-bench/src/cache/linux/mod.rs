@@ -13,7 +13,7 @@ use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, open
 use rustix::io::Errno;
 
 use crate::cache::linux::names::{DROP_CACHES, SLABINFO, known};
-use crate::cache::tree::{Found, each};
+use crate::cache::tree::{TreeEntry, each};
 use crate::cache::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::host;
@@ -23,7 +23,7 @@ pub(super) use names::verify_cold;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
-    names: names::Names,
+    names: names::CachedNames,
 }
 
 impl System {
@@ -45,7 +45,7 @@ impl System {
             CacheState::FsCold => {
                 names::drain(state, directory, control)?;
                 directories.remount(data)?;
-                names::are_gone(directories.of(data).at(), &set.sample)?;
+                names::check_evicted(directories.of(data).at(), &set.sample)?;
                 touch();
             }
         }
@@ -65,8 +65,8 @@ pub(super) fn touch() {
         let end = mapped.offset + mapped.bytes.min(MAPPING_BYTES_MAX);
         let mut offset = mapped.offset;
         while offset < end {
-            let want = (end - offset).min(BUFFER_BYTES as u64) as usize;
-            match file.read_at(&mut buffer[..want], offset) {
+            let length = (end - offset).min(BUFFER_BYTES as u64) as usize;
+            match file.read_at(&mut buffer[..length], offset) {
                 Ok(read) if read > 0 => offset += read as u64,
                 _ => break,
             }
@@ -127,7 +127,7 @@ fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>) -> Result<
 }
 
 /// Drops the pages of one file and returns the resident rest; `None` if it is gone or no longer a regular file.
-fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Option<Resident>> {
+fn drop_one(found: &TreeEntry<'_>, control: RunControl<'_>) -> std::io::Result<Option<Resident>> {
     // NONBLOCK: opening must not hang if the file was replaced by a FIFO.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(found.parent, found.name, flags, Mode::empty()) {

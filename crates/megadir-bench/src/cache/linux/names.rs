@@ -36,16 +36,16 @@ const DROPS_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
 /// One in this many sampled names may still be cached; with fewer samples, none.
-const CACHED_ONE_IN: usize = 50;
+const CACHED_SHARE_INVERSE: usize = 50;
 const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CachedNames {
     /// Counts left after the first verified drop, by type of file system: objects that other programs always hold.
     floors: BTreeMap<String, SlabCounts>,
 }
 
-impl Names {
+impl CachedNames {
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -67,12 +67,12 @@ impl Names {
             }
             let after = SlabCounts::now(directory, file_system).map_err(refuse)?;
             let floor = self.floors.get(file_system).copied();
-            match what_is_left(floor, before, after, *entries).or_else(|| cached(directory, sample)) {
+            match remaining(floor, before, after, *entries).or_else(|| cached(directory, sample)) {
                 None => {
                     self.floors.entry(file_system.to_owned()).or_insert(after);
                     return Ok(());
                 }
-                Some(what) => left = what,
+                Some(remains) => left = remains,
             }
             control.check()?;
             std::thread::sleep(PAUSE_AFTER_DROP * dropped);
@@ -81,25 +81,25 @@ impl Names {
     }
 }
 
-fn what_is_left(
+fn remaining(
     floor: Option<SlabCounts>,
     before: SlabCounts,
     after: SlabCounts,
     entries: u64,
 ) -> Option<String> {
-    let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
+    let of_entries = |kind: &str, before: u64, after: u64, floor: Option<u64>| {
         let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
         // Before the first drop the share of other programs is unknown, but the whole data set was cached.
         let fell = floor.is_none() && before.saturating_sub(after) >= entries - entries / 10;
-        (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+        (after > few && !fell).then(|| format!("the kernel still holds {after} {kind} (of {before})"))
     };
     let of_buffers = || {
         let (before, Buffered { count: after, few: after_max }) = (before.buffers?.count, after.buffers?);
         let floor = floor.and_then(|floor| floor.buffers).map(|buffers| buffers.count);
         let few = after_max + floor.map_or(0, |floor| floor + floor / 10);
         let fell = floor.is_none() && after <= before / 4;
-        let what = "buffers of metadata";
-        (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+        let kind = "buffers of metadata";
+        (after > few && !fell).then(|| format!("the kernel still holds {after} {kind} (of {before})"))
     };
     of_entries("inodes", before.inodes, after.inodes, floor.map(|floor| floor.inodes))
         .or_else(|| of_entries("names", before.names, after.names, floor.map(|floor| floor.names)))
@@ -128,12 +128,12 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     let held: Vec<&Sampled> = sample.iter().filter(|path| look(directory, path).unwrap_or(true)).collect();
     let first = String::from_utf8_lossy(held.first()?);
     let (held, of) = (held.len(), sample.len());
-    (held * CACHED_ONE_IN > of).then(|| {
+    (held * CACHED_SHARE_INVERSE > of).then(|| {
         format!("{held} of {of} sampled names are still cached, first '{first}': another process uses them")
     })
 }
 
-pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
+pub(super) fn check_evicted(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
         held => {
@@ -175,7 +175,7 @@ pub(super) fn drain(
     let started = Instant::now();
     let failed = |error: Errno| refused(state, format!("syncfs: {error}"));
     marked(control.heartbeat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
-    let mut all_told = false;
+    let mut others_wrote = false;
     loop {
         let unwritten = unwritten_bytes()
             .ok_or_else(|| refused(state, "/proc/meminfo does not report unwritten data"))?;
@@ -190,9 +190,9 @@ pub(super) fn drain(
             return Err(refused(state, reason));
         }
         control.check()?;
-        if started.elapsed() > DRAIN_ALONE && !all_told {
+        if started.elapsed() > DRAIN_ALONE && !others_wrote {
             marked(control.heartbeat, WRITING_BACK, write_back_others);
-            all_told = true;
+            others_wrote = true;
         }
         std::thread::sleep(PAUSE);
     }
@@ -307,23 +307,23 @@ mod tests {
     fn counts_show_which_entries_remain_cached() {
         let fresh = None;
         // 200 000 of the data set and 80 000 of other programs: all gone, half gone, all left.
-        assert_eq!(what_is_left(fresh, counts(280_000), counts(80_000), 200_000), None);
+        assert_eq!(remaining(fresh, counts(280_000), counts(80_000), 200_000), None);
         assert!(
-            what_is_left(fresh, counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
+            remaining(fresh, counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
         );
-        assert!(what_is_left(fresh, counts(280_000), counts(280_000), 200_000).is_some());
+        assert!(remaining(fresh, counts(280_000), counts(280_000), 200_000).is_some());
         // Later drops find a cold cache, and know the share of other programs.
         let known = Some(counts(80_000));
-        assert_eq!(what_is_left(known, counts(90_000), counts(80_500), 200_000), None);
-        assert!(what_is_left(known, counts(280_000), counts(280_000), 200_000).is_some());
+        assert_eq!(remaining(known, counts(90_000), counts(80_500), 200_000), None);
+        assert!(remaining(known, counts(280_000), counts(280_000), 200_000).is_some());
         // Small counts are no evidence of leftovers.
-        assert_eq!(what_is_left(fresh, counts(300), counts(300), 1), None);
+        assert_eq!(remaining(fresh, counts(300), counts(300), 1), None);
         let many = SlabCounts { inodes: 0, names: 400_000, buffers: None };
-        assert!(what_is_left(fresh, many, many, 100_000).unwrap().contains("names"));
+        assert!(remaining(fresh, many, many, 100_000).unwrap().contains("names"));
         let buffers = |count| SlabCounts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
-        assert!(what_is_left(fresh, buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
-        assert_eq!(what_is_left(fresh, buffers(1557), buffers(3), 20_000), None);
-        assert_eq!(what_is_left(fresh, buffers(9000), buffers(2000), 20_000), None);
+        assert!(remaining(fresh, buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
+        assert_eq!(remaining(fresh, buffers(1557), buffers(3), 20_000), None);
+        assert_eq!(remaining(fresh, buffers(9000), buffers(2000), 20_000), None);
     }
 
     const TEXT: &str = "slabinfo - version: 2.1\n# name <active_objs> <num_objs>\n\

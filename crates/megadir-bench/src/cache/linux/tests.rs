@@ -18,7 +18,7 @@ use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 use rustix::fs::{AtFlags, statat};
 
-use super::names::{Names, verify_cold};
+use super::names::{CachedNames, verify_cold};
 use crate::cache::Set;
 use crate::cache::linux;
 use crate::cache::tree::{Pass, Sampled, are_there, each};
@@ -154,7 +154,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     let (entries, drawn) = sample(&directory);
     // Plus the entries that mkfs creates.
     assert!((321..=322).contains(&entries) && drawn.len() == 64, "{entries}");
-    let mut names = Names::default();
+    let mut names = CachedNames::default();
     let mut evict = || {
         unless_others_are_busy(|| {
             // A drop that failed has dropped names too: what is verified must be in the cache before.

@@ -14,7 +14,7 @@ use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume};
 
 use super::judge::{self, FileRead};
-use super::tree::{Found, Pass, Sampled, are_there, each};
+use super::tree::{Pass, Sampled, TreeEntry, are_there, each};
 use super::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked, words};
 use crate::os::{self, Access, At, Borrowed};
@@ -46,8 +46,8 @@ impl System {
             CacheState::Warm | CacheState::Unseen => Ok(()),
             CacheState::DataCold => {
                 let reads = counting(directory).map_err(|error| refused(state, not_counted(&error)))?;
-                let told = &mut || reads.read_bytes();
-                drop_contents(directory, set.deep, control, &mut self.random, told)
+                let read_bytes = &mut || reads.read_bytes();
+                drop_contents(directory, set.deep, control, &mut self.random, read_bytes)
             }
             CacheState::VfsCold => drop_names(directory, &set.sample, control),
             CacheState::FsCold => Err(refused(state, NOT_OURS)),
@@ -135,12 +135,12 @@ fn verify_names(
     sample: &[Sampled],
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
 ) -> Result<(), WorkError> {
-    let mut told = || read_bytes().map_err(|error| refused(state, error.to_string()));
-    let before = told()?;
+    let mut count_read = || read_bytes().map_err(|error| refused(state, error.to_string()));
+    let before = count_read()?;
     are_there(directory, sample)?;
-    let between = told()?;
+    let between = count_read()?;
     are_there(directory, sample)?;
-    let (given, again) = (between.saturating_sub(before), told()?.saturating_sub(between));
+    let (given, again) = (between.saturating_sub(before), count_read()?.saturating_sub(between));
     judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
 }
 
@@ -198,8 +198,8 @@ fn drop_contents(
 }
 
 /// Returns size and allocated size; `None` if the file is gone or no longer a file.
-fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
-    let gone =
+fn forget(found: &TreeEntry<'_>) -> Result<Option<(u64, u64)>, WorkError> {
+    let is_missing =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
     let failed = |error: io::Error| because(&found.path(), &error);
     match os::open_uncached(found.parent, found.name) {
@@ -207,7 +207,7 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
             let size = file.metadata().map_err(failed)?.len();
             Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
         }
-        Err(error) if gone(&error) => Ok(None),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(failed(error)),
     }
 }
@@ -218,19 +218,19 @@ fn read_all(
     control: RunControl<'_>,
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
 ) -> Result<Vec<FileRead>, WorkError> {
-    let mut told = || read_bytes().map_err(|error| refuse(error.to_string()));
+    let mut count_read = || read_bytes().map_err(|error| refuse(error.to_string()));
     let mut read = Vec::with_capacity(paths.len());
     let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
-    let mut before = told()?;
+    let mut before = count_read()?;
     for path in paths {
         control.check()?;
         content.clear();
         let failed = |error: io::Error| because(&String::from_utf8_lossy(path), &error);
         let opened = os::if_there(os::open_file(top, path, Access::Read)).map_err(failed)?;
         let Some(file) = opened else { continue };
-        let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content).map_err(failed)? as u64;
-        let after = told()?;
-        read.push(FileRead { asked, given: after.saturating_sub(before) });
+        let wanted_bytes = file.take(READ_BYTES_MAX).read_to_end(&mut content).map_err(failed)? as u64;
+        let after = count_read()?;
+        read.push(FileRead { wanted_bytes, given: after.saturating_sub(before) });
         before = after;
     }
     Ok(read)

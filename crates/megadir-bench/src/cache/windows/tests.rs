@@ -38,14 +38,14 @@ fn counts(counts: [u64; 3]) -> impl FnMut() -> io::Result<u64> {
 
 /// Drops contents; the volume reads `each` bytes for each of 64 files, and `again` in all for the second pass.
 fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), WorkError> {
-    let mut asked = 0;
+    let mut queries = 0;
     // Called once before each pass and once after each file.
-    let mut told = || {
-        asked += 1;
-        let first = (asked - 1_u64).min(64) * each;
-        Ok(if asked > 66 { first + again } else { first })
+    let mut read_bytes = || {
+        queries += 1;
+        let first = (queries - 1_u64).min(64) * each;
+        Ok(if queries > 66 { first + again } else { first })
     };
-    drop_contents(directory.at(), true, SIGNALS, &mut SplitMix64::new(7), &mut told)
+    drop_contents(directory.at(), true, SIGNALS, &mut SplitMix64::new(7), &mut read_bytes)
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn files_smaller_than_a_page_give_no_verdict() {
 fn names_are_cold_only_if_the_volume_was_read() {
     let (_made, directory) = tree();
     let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
-    let come_back = |told| {
-        let volume = &mut counts(told);
+    let come_back = |bytes| {
+        let volume = &mut counts(bytes);
         verify_names(CacheState::VfsCold, directory.at(), &sample, volume)
     };
     come_back([0, 16_384, 16_384]).unwrap();
@@ -132,8 +132,8 @@ fn cache_states_are_available_where_the_volume_counts_reads() {
         }
     };
     let random = &mut SplitMix64::new(7);
-    let told = &mut || reads.read_bytes();
-    unless_others_read(|| drop_contents(directory.at(), true, SIGNALS, random, told)).unwrap();
+    let read_bytes = &mut || reads.read_bytes();
+    unless_others_read(|| drop_contents(directory.at(), true, SIGNALS, random, read_bytes)).unwrap();
     if let Err(error) = file_cache::may_forget() {
         return not_run("cold names", &format!("not an administrator: {error}"));
     }

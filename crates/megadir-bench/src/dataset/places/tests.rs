@@ -116,9 +116,9 @@ fn expected_counts_of_many_directories_match_their_entries() {
 #[test]
 fn workers_have_sets_of_their_own() {
     let files = files(NameScheme::Md5, layout("prefix:1"), 100);
-    let (mut one, mut other) = (PlaceBuffer::new(), PlaceBuffer::new());
+    let (mut first_buffer, mut second_buffer) = (PlaceBuffer::new(), PlaceBuffer::new());
     let (first, second) = (files.of_worker(0), files.of_worker(1));
-    assert_ne!(first.place(0, &mut one).unwrap(), second.place(0, &mut other).unwrap());
+    assert_ne!(first.place(0, &mut first_buffer).unwrap(), second.place(0, &mut second_buffer).unwrap());
     assert_eq!((first.entries(), first.made()), (100, files.made()));
     assert_eq!(first, files.of_worker(0));
 }

@@ -47,18 +47,19 @@ fn add(path: &Path, words: &mut Vec<String>, depth: usize) {
 }
 
 fn describe(path: &Path, name: &str) -> String {
-    let told = |file: &str| crate::host::linux::read(path.join(file));
-    let of_disk = |file: &str| told(file).or_else(|| crate::host::linux::read(path.parent()?.join(file)));
+    let attribute = |file: &str| crate::host::linux::read(path.join(file));
+    let of_disk =
+        |file: &str| attribute(file).or_else(|| crate::host::linux::read(path.parent()?.join(file)));
     let kind = if path.join("loop").exists() {
         Some("loop device on a file".to_owned())
     } else if path.join("partition").exists() {
         Some("partition".to_owned())
     } else {
         // device-mapper UUIDs: `LVM-...`, `CRYPT-LUKS2-...`; the kind comes first, the rest is an identifier.
-        let mapped = told("dm/uuid").and_then(|uuid| Some(uuid.split('-').next()?.to_lowercase()));
-        mapped.or_else(|| told("md/level")).or_else(|| told("device/model"))
+        let mapped = attribute("dm/uuid").and_then(|uuid| Some(uuid.split('-').next()?.to_lowercase()));
+        mapped.or_else(|| attribute("md/level")).or_else(|| attribute("device/model"))
     };
-    let sectors = told("size").and_then(|sectors| sectors.parse::<u64>().ok());
+    let sectors = attribute("size").and_then(|sectors| sectors.parse::<u64>().ok());
     let size = sectors.map(|sectors| format!("{:.1} GiB", sectors as f64 / f64::from(1 << 21)));
     let turns =
         of_disk("queue/rotational").map(|turns| if turns == "1" { "rotational" } else { "not rotational" });

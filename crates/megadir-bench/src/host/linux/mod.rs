@@ -131,10 +131,11 @@ fn quota(limit: &str) -> Option<f64> {
 }
 
 fn hypervisor(cpu: &str) -> Option<String> {
-    let told = field(cpu, "flags")?.split(' ').any(|flag| flag == "hypervisor");
+    let is_guest = field(cpu, "flags")?.split(' ').any(|flag| flag == "hypervisor");
     let product = ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"].map(read);
     let product = product.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    told.then(|| read("/sys/hypervisor/type").unwrap_or(product))
+    is_guest
+        .then(|| read("/sys/hypervisor/type").unwrap_or(product))
         .map(|name| if name.is_empty() { "a hypervisor without a name".to_owned() } else { name })
 }
 
@@ -193,11 +194,11 @@ fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let of = |at, path: &str, flags| statx(at, path, flags, StatxFlags::BTIME | StatxFlags::BASIC_STATS).ok();
     let root = of(CWD, (mount.root == "/").then_some(mount.point.as_str())?, AtFlags::SYMLINK_NOFOLLOW)?;
-    let itself = of(directory.as_fd(), "", AtFlags::EMPTY_PATH)?;
+    let own = of(directory.as_fd(), "", AtFlags::EMPTY_PATH)?;
     // Another file system may be mounted over it.
-    let same = (root.stx_dev_major, root.stx_dev_minor) == (itself.stx_dev_major, itself.stx_dev_minor);
-    let told = root.stx_mask & StatxFlags::BTIME.bits() != 0;
-    u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && told && *seconds > 0)
+    let same = (root.stx_dev_major, root.stx_dev_minor) == (own.stx_dev_major, own.stx_dev_minor);
+    let has_time = root.stx_mask & StatxFlags::BTIME.bits() != 0;
+    u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && has_time && *seconds > 0)
 }
 
 fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
@@ -319,11 +320,11 @@ mod tests {
         let before = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let mount = require!(Mount::make(&EXT4));
         let directory = std::fs::File::open(mount.path()).unwrap();
-        let told = file_system(directory.as_fd());
-        let made = told.made_unix_s.expect("ext4 reports its creation time");
+        let described = file_system(directory.as_fd());
+        let made = described.made_unix_s.expect("ext4 reports its creation time");
         assert!((before - 1..before + 600).contains(&made), "{made} {before}");
-        assert!(told.written_bytes.is_some() && told.block_stack.len() >= 2, "{told:?}");
-        assert!(told.features.is_some_and(|features| !features.is_empty()));
+        assert!(described.written_bytes.is_some() && described.block_stack.len() >= 2, "{described:?}");
+        assert!(described.features.is_some_and(|features| !features.is_empty()));
         assert_eq!(file_system(std::fs::File::open("/proc").unwrap().as_fd()).block_stack, [""; 0]);
     }
 }

@@ -152,8 +152,8 @@ impl Launcher {
             }
         }
         let mut bytes = [[0; 8]; NUMBERS];
-        let told = self.control.read_exact(bytes.as_flattened_mut());
-        told.map_err(|_| WorkError::Program("its launcher was killed".into()))?;
+        let reply = self.control.read_exact(bytes.as_flattened_mut());
+        reply.map_err(|_| WorkError::Program("its launcher was killed".into()))?;
         let [error, status, elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes] =
             bytes.map(u64::from_le_bytes);
         if error != 0 {

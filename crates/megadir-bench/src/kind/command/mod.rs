@@ -28,7 +28,7 @@ use megadir_record::{CommandWork, OutputTo, SameWork};
 use serde::Deserialize;
 
 use crate::kind::Traits;
-use crate::kind::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
+use crate::kind::cost::{BLOCK_NS, MAKE_NS, REMOVE_NS, STAT_NS};
 
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
 #[cfg(target_os = "linux")]
@@ -40,7 +40,7 @@ pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
 
 pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
-    let entry_ns = if work.changes { MAKE_NS + REMOVE_NS } else { ASK_NS };
+    let entry_ns = if work.changes { MAKE_NS + REMOVE_NS } else { STAT_NS };
     Traits { block_ns: BLOCK_NS + entries * entry_ns, ..Traits::default() }
 }
 

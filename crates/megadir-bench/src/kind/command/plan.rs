@@ -36,7 +36,8 @@ pub(crate) fn commands(
             continue;
         }
         warn(group, &installed, arms);
-        let mut series: Vec<Series> = installed.iter().map(|one| (one.name.clone(), Vec::new())).collect();
+        let mut series: Vec<Series> =
+            installed.iter().map(|program| (program.name.clone(), Vec::new())).collect();
         for set in sets.iter().rev() {
             let Some(data) = data_of(group, set, arms)? else { continue };
             let several = (sets.len() > 1).then_some(set.entries);
@@ -83,10 +84,11 @@ fn name_of(line: &str) -> String {
 }
 
 fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
-    for one in installed {
-        let line = CommandLine::parse(&one.arm.run, group.shell);
+    for program in installed {
+        let line = CommandLine::parse(&program.arm.run, group.shell);
         if line.is_ok_and(|line| !line.names("{dir}")) {
-            let text = format!("`{}` does not contain {{dir}}, so it is not given the data set", one.arm.run);
+            let text =
+                format!("`{}` does not contain {{dir}}, so it is not given the data set", program.arm.run);
             arms.note(NoteKind::WithoutDirectory, text);
         }
     }
@@ -137,10 +139,10 @@ fn on_data(
 ) {
     let name = entries.map_or_else(|| group.name.clone(), |entries| format!("{}-{entries}", group.name));
     let mut baseline = None;
-    for (place, one) in installed.iter().enumerate() {
+    for (place, program) in installed.iter().enumerate() {
         let work = Work::Command(Box::new(CommandWork {
             task: group.name.clone(),
-            line: one.arm.run.clone(),
+            line: program.arm.run.clone(),
             shell: group.shell,
             environment: spec.environment.clone(),
             output: group.output,
@@ -149,10 +151,10 @@ fn on_data(
             prepare: group.prepare.clone(),
             exit_code: group.exit_code,
             timeout_ns: group.timeout_s.saturating_mul(1_000_000_000),
-            version: one.version.clone(),
+            version: program.version.clone(),
             expected: None,
         }));
-        let axes = Axes { method: Some(one.name.clone()), entries, ..Axes::of(Operation::Run) };
+        let axes = Axes { method: Some(program.name.clone()), entries, ..Axes::of(Operation::Run) };
         let arm = match place {
             0 => arms.baseline_at(axes, data, work),
             _ => arms.push(axes, Role::Arm, data, work),
@@ -166,12 +168,12 @@ fn on_data(
         "{}{}{}",
         group.title,
         entries.map_or_else(String::new, |entries| format!(" ({} files)", grouped(entries))),
-        said(group)
+        described(group)
     );
     arms.compare(&name, &title, group.answers, baseline);
 }
 
-fn said(group: &CommandGroup) -> String {
+fn described(group: &CommandGroup) -> String {
     let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, intended");
     let code = (group.same() == SameWork::ExitCode).then_some("only exit codes were compared");
     let shell = group.shell.then_some("run by a shell");

@@ -7,13 +7,13 @@ use crate::kind::Kind;
 use crate::kind::command::CommandLine;
 use crate::request::ProgramFact;
 
-pub(super) const ITSELF: &str = "{megadir}";
+pub(super) const MEGADIR: &str = "{megadir}";
 
-/// Finds the programs of a study in the directories of `path` and runs each with `--version`; `itself` is the
+/// Finds the programs of a study in the directories of `path` and runs each with `--version`; `megadir` is the
 /// version of the measuring program.
 ///
 /// A line that a shell interprets may name the shell's own command, which has no version.
-pub fn program_facts(kind: &Kind, path: Option<&OsStr>, itself: &str) -> Vec<ProgramFact> {
+pub fn program_facts(kind: &Kind, path: Option<&OsStr>, megadir: &str) -> Vec<ProgramFact> {
     let Kind::Command(spec) = kind else { return Vec::new() };
     let mut facts: Vec<ProgramFact> = Vec::new();
     for group in &spec.groups {
@@ -23,7 +23,7 @@ pub fn program_facts(kind: &Kind, path: Option<&OsStr>, itself: &str) -> Vec<Pro
                 continue;
             }
             let version = match find(&word, path) {
-                _ if word == ITSELF => Ok(Some(itself.to_owned())),
+                _ if word == MEGADIR => Ok(Some(megadir.to_owned())),
                 Ok(found) => Ok(version(&found)),
                 Err(_) if group.shell => Ok(None),
                 Err(reason) => Err(reason),
@@ -89,10 +89,10 @@ fn version(program: &Path) -> Option<String> {
     const WITHIN: Duration = Duration::from_secs(2);
     const LETTERS_MAX: usize = 120;
     let memory = || rustix::fs::memfd_create("version", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
-    let mut said = [memory().ok()?, memory().ok()?];
+    let mut outputs = [memory().ok()?, memory().ok()?];
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).process_group(0);
-    command.stdout(said[0].try_clone().ok()?).stderr(said[1].try_clone().ok()?);
+    command.stdout(outputs[0].try_clone().ok()?).stderr(outputs[1].try_clone().ok()?);
     let mut child = command.spawn().ok()?;
     let started = Instant::now();
     let status = loop {
@@ -107,14 +107,14 @@ fn version(program: &Path) -> Option<String> {
         }
     };
     status.filter(std::process::ExitStatus::success)?;
-    let first = |said: &mut File| {
+    let first = |outputs: &mut File| {
         let mut text = Vec::new();
-        said.rewind().and_then(|()| said.take(4096).read_to_end(&mut text)).ok()?;
+        outputs.rewind().and_then(|()| outputs.take(4096).read_to_end(&mut text)).ok()?;
         let text = String::from_utf8_lossy(&text);
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         let plain = line.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX);
         Some(plain.collect::<String>())
     };
-    let [output, errors] = &mut said;
+    let [output, errors] = &mut outputs;
     first(output).or_else(|| first(errors))
 }

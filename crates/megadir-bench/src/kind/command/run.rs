@@ -183,8 +183,12 @@ impl<'a> Program<'a> {
     ) -> Result<Ended> {
         let worker = self.worker.ok_or_else(|| WorkError::Program("no process can launch it here".into()))?;
         let line = CommandLine::parse(line, self.work.shell).map_err(WorkError::Program)?;
-        let with =
-            Placeholders { dir: &at.directory, entries: self.entries, out: &at.out, megadir: &itself() };
+        let with = Placeholders {
+            dir: &at.directory,
+            entries: self.entries,
+            out: &at.out,
+            megadir: &own_executable(),
+        };
         let errors = File::from(rustix::fs::memfd_create("errors", MemfdFlags::CLOEXEC).map_err(failed)?);
         let words = line.fill(&with);
         let own = errors.try_clone().map_err(failed)?.into();
@@ -226,7 +230,7 @@ fn beside(directory: &OsStr, name: &str) -> OsString {
 
 /// Path of the running executable for all processes of the run, even if its file was replaced.
 /// `/proc/self/exe` would be the shell if a shell interprets the line.
-fn itself() -> OsString {
+fn own_executable() -> OsString {
     format!("/proc/{}/exe", std::process::id()).into()
 }
 
@@ -260,8 +264,8 @@ fn clean(at: &Site<'_>, names: &[&str]) -> Result<()> {
 
 /// Runs two programs and describes the first line, in byte order, that only one prints.
 pub(crate) fn printed_otherwise(
-    (reference, one): (&mut Program<'_>, &str),
-    (other, two): (&mut Program<'_>, &str),
+    (reference, reference_name): (&mut Program<'_>, &str),
+    (other, other_name): (&mut Program<'_>, &str),
     directory: &Dir,
     control: RunControl<'_>,
 ) -> Result<Option<String>> {
@@ -276,18 +280,20 @@ pub(crate) fn printed_otherwise(
         Ok::<_, WorkError>((counted, lines))
     };
     let ((of_reference, expected), (of_other, found)) = (printed(reference)?, printed(other)?);
-    let counts = format!("{} lines, `{one}` printed {}", of_other.entries, of_reference.entries);
-    let tells_lines = matches!(other.work.same, SameWork::Lines | SameWork::Count);
-    if expected.len() == LINES_MAX || found.len() == LINES_MAX || !tells_lines {
+    let counts = format!("{} lines, `{reference_name}` printed {}", of_other.entries, of_reference.entries);
+    let compares_lines = matches!(other.work.same, SameWork::Lines | SameWork::Count);
+    if expected.len() == LINES_MAX || found.len() == LINES_MAX || !compares_lines {
         return Ok(Some(counts));
     }
     let place = expected.iter().zip(&found).position(|(expected, found)| expected != found);
     let place = place.unwrap_or(expected.len().min(found.len()));
     let shown = |line: &Vec<u8>| String::from_utf8_lossy(line).chars().take(200).collect::<String>();
     let differs = match (expected.get(place), found.get(place)) {
-        (Some(line), Some(other)) if line < other => format!("only `{one}` prints '{}'", shown(line)),
-        (Some(_), Some(line)) | (None, Some(line)) => format!("only `{two}` prints '{}'", shown(line)),
-        (Some(line), None) => format!("only `{one}` prints '{}'", shown(line)),
+        (Some(line), Some(other)) if line < other => {
+            format!("only `{reference_name}` prints '{}'", shown(line))
+        }
+        (Some(_), Some(line)) | (None, Some(line)) => format!("only `{other_name}` prints '{}'", shown(line)),
+        (Some(line), None) => format!("only `{reference_name}` prints '{}'", shown(line)),
         (None, None) => return Ok(None),
     };
     Ok(Some(format!("{differs} ({counts})")))

@@ -51,7 +51,7 @@ impl CommandLine {
         let values =
             [("{dir}", with.dir), ("{n}", &*number), ("{out}", with.out), ("{megadir}", with.megadir)];
         let quoted = |value: &OsStr| if self.shell { quote(value) } else { value.to_owned() };
-        let one = |word: &String| {
+        let fill_word = |word: &String| {
             let (mut rest, mut filled) = (word.as_str(), OsString::new());
             while let Some(place) = rest.find('{') {
                 filled.push(&rest[..place]);
@@ -70,7 +70,7 @@ impl CommandLine {
             filled.push(rest);
             filled
         };
-        self.words.iter().map(one).collect()
+        self.words.iter().map(fill_word).collect()
     }
 }
 
@@ -173,14 +173,14 @@ mod tests {
             assert!(error.contains(line) && error.contains("shell"), "{error}");
             assert!(CommandLine::parse(line, true).is_ok());
         }
-        for (line, says) in [
+        for (line, message) in [
             ("a 'b", "not closed"),
             ("a \"b", "not closed"),
             ("a \\", "backslash"),
             (" ", "empty"),
             ("''", "no program"),
         ] {
-            assert!(words(line).unwrap_err().contains(says), "{line}");
+            assert!(words(line).unwrap_err().contains(message), "{line}");
         }
     }
 

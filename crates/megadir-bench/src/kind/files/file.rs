@@ -272,7 +272,7 @@ mod system {
 
     #[inline]
     pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
-        if !asks_by_name() {
+        if !queries_by_name() {
             let status = os::status(at, name)?;
             return Ok((status.kind == FileType::File).then_some(status.size_bytes));
         }
@@ -287,9 +287,9 @@ mod system {
     }
 
     /// Wine looks in the process's current directory instead.
-    fn asks_by_name() -> bool {
-        static ASKS: OnceLock<bool> = OnceLock::new();
-        *ASKS.get_or_init(|| wine_version().is_none())
+    fn queries_by_name() -> bool {
+        static QUERIES: OnceLock<bool> = OnceLock::new();
+        *QUERIES.get_or_init(|| wine_version().is_none())
     }
 
     const NO_DIRECTORY_SYNC: &str = "Windows documents no call that syncs a directory";

@@ -267,7 +267,8 @@ fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
     Ok(count)
 }
 
-pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
+pub(crate) const SINGLE_WORKER: Workers =
+    Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
 pub(crate) const WORKERS_MAX: u32 = 256;
 
@@ -281,5 +282,13 @@ pub(crate) fn by(workers: &Workers, axes: Axes) -> Axes {
 
 pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u64, u64)) -> FileWork {
     let access = Access::Name { order };
-    FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers: ONE }
+    FileWork {
+        operation,
+        from,
+        to,
+        access,
+        sync: SyncPolicy::Never,
+        owner_and_mode: false,
+        workers: SINGLE_WORKER,
+    }
 }

@@ -13,7 +13,7 @@ use megadir::Dir;
 use crate::control::{Result, RunControl, WorkError};
 use crate::kind::WorkerCommand;
 use crate::kind::files::task::Task;
-use crate::kind::files::transport::{Barrier, Go, Guest, Host, Link, Said, Start};
+use crate::kind::files::transport::{Barrier, Go, Guest, Host, Link, Reply, Start};
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::{At, Owned};
@@ -46,13 +46,13 @@ impl Processes {
             let (child, link) = all.host.start(command).map_err(WorkError::at(STAGE))?;
             let mut process = Process { child, link, number: task.worker };
             let handed = all.host.hand_all(&process.child, &mut process.link, data.at());
-            let said = handed.and_then(|()| process.link.say(&Start { parent: std::process::id(), task }));
-            said.map_err(|error| process.ended(&error))?;
+            let sent = handed.and_then(|()| process.link.send(&Start { parent: std::process::id(), task }));
+            sent.map_err(|error| process.ended(&error))?;
             all.workers.push(process);
         }
         for worker in &mut all.workers {
-            match worker.answer(control)? {
-                Said::Ready => {}
+            match worker.receive(control)? {
+                Reply::Ready => {}
                 other => return Err(worker.unexpected(&other)),
             }
         }
@@ -68,20 +68,20 @@ impl Processes {
         let go = Go { ns_per_tick: stopwatch.calibration().ns_per_tick, rate_per_s: stopwatch.rate_per_s() };
         for worker in &mut self.workers {
             let handed = self.host.hand_data(&worker.child, &mut worker.link, data.at());
-            let said = handed.and_then(|()| worker.link.say(&go));
-            said.map_err(|error| worker.ended(&error))?;
+            let sent = handed.and_then(|()| worker.link.send(&go));
+            sent.map_err(|error| worker.ended(&error))?;
         }
         for worker in &mut self.workers {
-            match worker.answer(control)? {
-                Said::Waiting => {}
+            match worker.receive(control)? {
+                Reply::Waiting => {}
                 other => return Err(worker.unexpected(&other)),
             }
         }
         self.host.let_go().map_err(WorkError::at(STAGE))?;
         let mut reports = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
-            match worker.answer(control)? {
-                Said::Done { report, latency } => {
+            match worker.receive(control)? {
+                Reply::Done { report, latency } => {
                     if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
                         return Err(WorkError::other(STAGE, "its times are inconsistent"));
                     }
@@ -95,11 +95,11 @@ impl Processes {
 }
 
 impl Process {
-    fn answer(&mut self, control: RunControl<'_>) -> Result<Said> {
+    fn receive(&mut self, control: RunControl<'_>) -> Result<Reply> {
         loop {
             control.check()?;
-            match self.link.hear() {
-                Ok(Some(said)) => return Said::checked(said, STAGE, self.number),
+            match self.link.receive() {
+                Ok(Some(reply)) => return Reply::checked(reply, STAGE, self.number),
                 Ok(None) => {}
                 Err(error) => return Err(self.ended(&error)),
             }
@@ -115,8 +115,8 @@ impl Process {
         WorkError::other(STAGE, how)
     }
 
-    fn unexpected(&self, said: &Said) -> WorkError {
-        WorkError::other(STAGE, format!("{}: unexpected message {said:?}", self.number))
+    fn unexpected(&self, reply: &Reply) -> WorkError {
+        WorkError::other(STAGE, format!("{}: unexpected message {reply:?}", self.number))
     }
 }
 
@@ -131,27 +131,27 @@ impl Drop for Process {
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;
     let (data, barrier) = run.take_all()?;
-    let start: Start = run.hear()?;
+    let start: Start = run.receive()?;
     run.check_parent(start.parent)?;
-    let said = work(start, data, barrier, &mut run)?;
-    run.say(&said)
+    let reply = work(start, data, barrier, &mut run)?;
+    run.send(&reply)
 }
 
-fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> io::Result<Said> {
+fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> io::Result<Reply> {
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let mut worker = match Worker::prepare(start.task, &directory(data), control) {
         Ok(worker) => worker,
         Err(error) => return Ok(error.into()),
     };
-    run.say(&Said::Ready)?;
+    run.send(&Reply::Ready)?;
     let data = directory(run.take_data()?);
-    let go: Go = run.hear()?;
+    let go: Go = run.receive()?;
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: go.ns_per_tick });
     stopwatch.set_rate(go.rate_per_s);
-    run.say(&Said::Waiting)?;
+    run.send(&Reply::Waiting)?;
     let done = worker.work(&data, &mut stopwatch, || barrier.wait(), control);
-    Ok(done.map_or_else(Said::from, |report| Said::Done { report, latency: stopwatch.latency() }))
+    Ok(done.map_or_else(Reply::from, |report| Reply::Done { report, latency: stopwatch.latency() }))
 }
 
 fn directory(data: Owned) -> Dir {

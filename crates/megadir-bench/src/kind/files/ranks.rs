@@ -31,7 +31,7 @@ use crate::host;
 use crate::kind::BlockKey;
 use crate::kind::files::shared::prove_shared;
 use crate::kind::files::task::Task;
-use crate::kind::files::transport::Said;
+use crate::kind::files::transport::Reply;
 use crate::kind::files::worker::{Report, Worker};
 use crate::kind::files::{processes, sum_up};
 use crate::measure::{Calibration, Stopwatch};
@@ -132,19 +132,19 @@ impl RankWorkers {
         Ok(serde_json::from_slice(&self.world.send_to_all(&[])?)?)
     }
 
-    pub(crate) fn reply(&self, said: &Said, control: RunControl<'_>) -> io::Result<()> {
+    pub(crate) fn reply(&self, reply: &Reply, control: RunControl<'_>) -> io::Result<()> {
         self.meet_first(control)?;
-        self.world.gather(&serde_json::to_vec(said)?).map(drop)
+        self.world.gather(&serde_json::to_vec(reply)?).map(drop)
     }
 
     /// Waits for rank 0; after an interrupt only as long as it needs to remove the run's files, then ends all ranks.
     fn meet_first(&self, control: RunControl<'_>) -> io::Result<()> {
-        let mut asked = None;
+        let mut interrupted_at = None;
         let has_met = self.world.meet(|| {
             control.heartbeat.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(LOOK);
-            let is_asked = control.stop.load(Ordering::Relaxed);
-            !is_asked || asked.get_or_insert_with(Instant::now).elapsed() < REMOVING_MAX
+            let is_interrupted = control.stop.load(Ordering::Relaxed);
+            !is_interrupted || interrupted_at.get_or_insert_with(Instant::now).elapsed() < REMOVING_MAX
         })?;
         if has_met {
             return Ok(());
@@ -173,8 +173,8 @@ impl RankWorkers {
         let own = tasks.first_mut().map(std::mem::take).unwrap_or_default();
         self.instruct(data, &Instruction::Prepare { tasks }, control)?;
         let mut workers = Vec::new();
-        let said = self.prepare_own(&mut workers, own, &path, control);
-        self.replies(&said, control)?;
+        let own = self.prepare_own(&mut workers, own, &path, control);
+        self.replies(&own, control)?;
         Ok(workers)
     }
 
@@ -190,8 +190,8 @@ impl RankWorkers {
         self.instruct(data, &Instruction::Work { rate_per_s }, control)?;
         let own = self.work_own(workers, &path, rate_per_s, control);
         let (mut reports, mut ranks) = (Vec::new(), Vec::new());
-        for (rank, said) in (0..).zip(self.replies(&own, control)?) {
-            let Said::Done { report, latency } = said else { continue };
+        for (rank, reply) in (0..).zip(self.replies(&own, control)?) {
+            let Reply::Done { report, latency } = reply else { continue };
             if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
                 return Err(WorkError::other(STAGE, "the times of single operations are inconsistent"));
             }
@@ -225,7 +225,7 @@ impl RankWorkers {
     pub(crate) fn summary(&self) -> String {
         let Ranks { library, hosts, barrier_ns, coordination_ns, .. } = &self.facts;
         let counted =
-            |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
         let mut text = format!(
             "{} on {} ({library}): a barrier took {:.1} µs, handing out a block and gathering its results {:.1} µs, \
              both outside the blocks' times",
@@ -287,15 +287,15 @@ impl RankWorkers {
         tasks: Vec<Task>,
         path: &str,
         control: RunControl<'_>,
-    ) -> Said {
+    ) -> Reply {
         workers.clear();
         if tasks.is_empty() {
-            return Said::Ready;
+            return Reply::Ready;
         }
         match self.open(path).and_then(|data| processes::prepare(tasks, &data, control)) {
             Ok(prepared) => {
                 *workers = prepared;
-                Said::Ready
+                Reply::Ready
             }
             Err(error) => error.into(),
         }
@@ -307,7 +307,7 @@ impl RankWorkers {
         path: &str,
         rate_per_s: Option<u64>,
         control: RunControl<'_>,
-    ) -> Said {
+    ) -> Reply {
         let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
         stopwatch.set_rate(rate_per_s);
         let (data, reached, began_ns) = (self.open(path), Cell::new(Ok(())), Cell::new(0));
@@ -327,9 +327,9 @@ impl RankWorkers {
         match (reached.into_inner(), done) {
             (Err(error), _) => failed(error).into(),
             (_, Err(error)) => error.into(),
-            (_, Ok(None)) => Said::Ready,
+            (_, Ok(None)) => Reply::Ready,
             (_, Ok(Some(reports))) => {
-                Said::Done { report: sum_up(&reports, began_ns.get()), latency: stopwatch.latency() }
+                Reply::Done { report: sum_up(&reports, began_ns.get()), latency: stopwatch.latency() }
             }
         }
     }
@@ -345,7 +345,7 @@ impl RankWorkers {
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
-    pub(crate) fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>> {
+    pub(crate) fn replies(&self, own: &Reply, control: RunControl<'_>) -> Result<Vec<Reply>> {
         let own = serde_json::to_vec(own).map_err(failed)?;
         self.meet_or_stop(control)?;
         let mut replies = Vec::with_capacity(self.size() as usize);
@@ -355,8 +355,8 @@ impl RankWorkers {
             return Err(WorkError::Stopped);
         }
         for (rank, reply) in gathered.iter().enumerate() {
-            let said: Said = serde_json::from_slice(reply).map_err(failed)?;
-            replies.push(said.checked(STAGE, self.name(rank))?);
+            let reply: Reply = serde_json::from_slice(reply).map_err(failed)?;
+            replies.push(reply.checked(STAGE, self.name(rank))?);
         }
         Ok(replies)
     }

@@ -35,7 +35,7 @@ mod linux {
     }
 
     pub(crate) fn format_long(arena: &NameArena, control: RunControl<'_>, sink: &mut Sink) -> Result<()> {
-        let (mut owners, mut groups) = (Names::read("/etc/passwd"), Names::read("/etc/group"));
+        let (mut owners, mut groups) = (OwnerNames::read("/etc/passwd"), OwnerNames::read("/etc/group"));
         let mut widths = Widths::default();
         let mut any_acl = false;
         for of_entry in &arena.attributes {
@@ -115,12 +115,12 @@ mod linux {
     }
 
     #[derive(Debug, Default)]
-    pub(crate) struct Names {
+    pub(crate) struct OwnerNames {
         names: HashMap<u32, String>,
         last: Option<(u32, String)>,
     }
 
-    impl Names {
+    impl OwnerNames {
         pub(crate) fn read(path: &str) -> Self {
             let text = std::fs::read_to_string(path).unwrap_or_default();
             let row = |line: &str| {

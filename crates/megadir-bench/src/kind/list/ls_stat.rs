@@ -8,12 +8,12 @@ pub(crate) use windows::*;
 const STEP: u64 = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct StatCounts {
     pub(crate) calls: u64,
     pub(crate) vanished: u64,
 }
 
-impl Asked {
+impl StatCounts {
     pub(crate) fn add(&mut self, later: Self) {
         self.calls += later.calls;
         self.vanished = self.vanished.max(later.vanished);
@@ -34,7 +34,7 @@ mod linux {
     use rustix::fs::{AtFlags, StatxFlags};
     use rustix::io::Errno;
 
-    use super::{Asked, STEP};
+    use super::{STEP, StatCounts};
     use crate::control::{Result, RunControl, WorkError};
     use crate::kind::list::output::{Attributes, NameArena};
 
@@ -53,7 +53,11 @@ mod linux {
     }
 
     /// Vanished entries keep empty attributes and are counted.
-    pub(crate) fn ask(directory: &Dir, arena: &mut NameArena, control: RunControl<'_>) -> Result<Asked> {
+    pub(crate) fn stat_names(
+        directory: &Dir,
+        arena: &mut NameArena,
+        control: RunControl<'_>,
+    ) -> Result<StatCounts> {
         let descriptor = directory.as_fd();
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         let mut attributes = Vec::with_capacity(arena.len());
@@ -78,21 +82,21 @@ mod linux {
             });
         }
         arena.attributes = attributes;
-        Ok(Asked { calls: arena.len() as u64, vanished })
+        Ok(StatCounts { calls: arena.len() as u64, vanished })
     }
 
     /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no error.
-    pub(crate) fn ask_extended(
+    pub(crate) fn query_extended(
         directory: &Dir,
         arena: &mut NameArena,
         control: RunControl<'_>,
-    ) -> Result<Asked> {
+    ) -> Result<StatCounts> {
         let mut path = directory.path().as_os_str().as_bytes().to_vec();
         path.push(b'/');
         let prefix = path.len();
         let mut attributes = std::mem::take(&mut arena.attributes);
         let mut label = [0_u8; LABEL_BYTES];
-        let mut asked = Asked::default();
+        let mut counts = StatCounts::default();
         for (index, name) in arena.c_names().enumerate() {
             control.check_every(STEP, index as u64)?;
             path.truncate(prefix);
@@ -100,21 +104,21 @@ mod linux {
             let failed = WorkError::at("lgetxattr");
             let path =
                 CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
-            asked.calls += 1;
+            counts.calls += 1;
             match rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]) {
                 Ok(_) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => {}
                 Err(Errno::RANGE | Errno::ACCESS | Errno::PERM) => {}
-                Err(Errno::NOENT) => asked.vanished += 1,
+                Err(Errno::NOENT) => counts.vanished += 1,
                 Err(error) => return Err(failed(error.into())),
             }
             let Some(of_entry) = attributes.get_mut(index) else { continue };
             if of_entry.mode & TYPE_BITS != SYMLINK {
                 of_entry.has_acl = rustix::fs::getxattr_query(path, c"system.posix_acl_access").is_ok();
-                asked.calls += 1;
+                counts.calls += 1;
             }
         }
         arena.attributes = attributes;
-        Ok(asked)
+        Ok(counts)
     }
 
     #[cfg(test)]
@@ -123,7 +127,7 @@ mod linux {
 
         use megadir::{Dir, ReadOptions};
 
-        use super::{Asked, ask, ask_extended};
+        use super::{StatCounts, query_extended, stat_names};
         use crate::control::RunControl;
         use crate::kind::list::output::NameArena;
 
@@ -143,10 +147,10 @@ mod linux {
             std::fs::remove_file(parent.path().join("two")).unwrap();
             let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
             let control = RunControl { stop: &stop, heartbeat: &heartbeat };
-            let mut asked = ask(&directory, &mut arena, control).unwrap();
-            assert_eq!(asked, Asked { calls: 3, vanished: 1 });
-            asked.add(ask_extended(&directory, &mut arena, control).unwrap());
-            assert_eq!(asked, Asked { calls: 9, vanished: 1 });
+            let mut counts = stat_names(&directory, &mut arena, control).unwrap();
+            assert_eq!(counts, StatCounts { calls: 3, vanished: 1 });
+            counts.add(query_extended(&directory, &mut arena, control).unwrap());
+            assert_eq!(counts, StatCounts { calls: 9, vanished: 1 });
         }
     }
 }
@@ -164,7 +168,7 @@ mod windows {
     use megadir_record::Stage;
     use megadir_sys::windows::facts;
 
-    use super::{Asked, STEP};
+    use super::{STEP, StatCounts};
     use crate::control::{Result, RunControl, WorkError};
     use crate::kind::list::output::NameArena;
     use crate::os;
@@ -174,7 +178,11 @@ mod windows {
         lacking.then(|| "extended attributes are queried as in ls, on Linux".to_owned())
     }
 
-    pub(crate) fn ask(directory: &Dir, arena: &mut NameArena, control: RunControl<'_>) -> Result<Asked> {
+    pub(crate) fn stat_names(
+        directory: &Dir,
+        arena: &mut NameArena,
+        control: RunControl<'_>,
+    ) -> Result<StatCounts> {
         let failed = WorkError::at("GetFileAttributesExW");
         let mut path: Vec<u16> = directory.present_path()?.as_os_str().encode_wide().collect();
         path.push(u16::from(b'\\'));
@@ -190,11 +198,11 @@ mod windows {
             attributes.push(found.unwrap_or_default());
         }
         arena.attributes = attributes;
-        Ok(Asked { calls: arena.len() as u64, vanished })
+        Ok(StatCounts { calls: arena.len() as u64, vanished })
     }
 
     /// Always fails: the stage does not exist here, see [`lacks`].
-    pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<Asked> {
+    pub(crate) fn query_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<StatCounts> {
         let source = io::ErrorKind::Unsupported.into();
         Err(WorkError::Stage { stage: "extended attributes", source })
     }
@@ -233,9 +241,10 @@ mod windows {
             arena.sort();
             std::fs::remove_file(parent.path().join("two")).unwrap();
             let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
-            let asked =
-                ask(&directory, &mut arena, RunControl { stop: &stop, heartbeat: &heartbeat }).unwrap();
-            assert_eq!(asked, Asked { calls: 3, vanished: 1 });
+            let counts =
+                stat_names(&directory, &mut arena, RunControl { stop: &stop, heartbeat: &heartbeat })
+                    .unwrap();
+            assert_eq!(counts, StatCounts { calls: 3, vanished: 1 });
             let sizes: Vec<u64> = arena.attributes.iter().map(|facts| facts.size_bytes).collect();
             assert_eq!(sizes, [1, 5, 0]);
         }

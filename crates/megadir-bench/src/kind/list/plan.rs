@@ -172,16 +172,16 @@ fn chain(
 fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let Some(sizes) = sizes(spec, arms) else { return Ok(()) };
     let mut series = Vec::new();
-    for one in &spec.series {
+    for series_spec in &spec.series {
         let reading = Reading {
-            backend: one.backend.clone().unwrap_or_else(|| base.reading.backend.clone()),
-            buffer_bytes: one.buffer_bytes.unwrap_or(base.reading.buffer_bytes),
+            backend: series_spec.backend.clone().unwrap_or_else(|| base.reading.backend.clone()),
+            buffer_bytes: series_spec.buffer_bytes.unwrap_or(base.reading.buffer_bytes),
             threads: base.reading.threads,
         };
-        let place = format!("in group `{}`, series `{}`: ", spec.name, one.name);
-        if let Some(work) = arms.possible(&reading, &one.stages, NoteKind::ArmLeftOut, &place)? {
+        let place = format!("in group `{}`, series `{}`: ", spec.name, series_spec.name);
+        if let Some(work) = arms.possible(&reading, &series_spec.stages, NoteKind::ArmLeftOut, &place)? {
             let ids = sizes.iter().map(|data| arms.arm(&spec.name, *data, &work)).collect();
-            series.push((one.name.clone(), ids));
+            series.push((series_spec.name.clone(), ids));
         }
     }
     if !series.is_empty() {

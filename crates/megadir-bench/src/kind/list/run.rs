@@ -6,7 +6,7 @@ use megadir::{Backend, Batch, Dir, ReadOptions};
 use megadir_record::{Counted, Stage, Work};
 
 use super::format_long::format_long;
-use super::ls_stat::{self, Asked};
+use super::ls_stat::{self, StatCounts};
 use super::output::{NameArena, Sink, format_raw, with_sink};
 use crate::control::{COMPUTING, Result, RunControl, WorkError, marked};
 use crate::kind::{WorkBlock, Workload, name_hash, repeat};
@@ -55,12 +55,12 @@ impl Listing {
         if self.has(Stage::Sort) {
             marked(control.heartbeat, COMPUTING, || arena.sort());
         }
-        let mut asked = Asked::default();
+        let mut counts = StatCounts::default();
         if self.has(Stage::Attributes) {
-            asked.add(ls_stat::ask(directory, &mut arena, control)?);
+            counts.add(ls_stat::stat_names(directory, &mut arena, control)?);
         }
         if self.has(Stage::ExtendedAttributes) {
-            asked.add(ls_stat::ask_extended(directory, &mut arena, control)?);
+            counts.add(ls_stat::query_extended(directory, &mut arena, control)?);
         }
         if self.has(Stage::FormatLong) {
             format_long(&arena, control, sink)?;
@@ -69,8 +69,8 @@ impl Listing {
             sink.check_lines(seen.entries)?;
         }
         // Vanished entries make the block unequal.
-        seen.entries -= asked.vanished.min(seen.entries);
-        Ok(seen.counted(read_calls, asked.calls, sink))
+        seen.entries -= counts.vanished.min(seen.entries);
+        Ok(seen.counted(read_calls, counts.calls, sink))
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn traits(keys: Keys, entries: u64) -> Traits {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct One {
+struct Variant {
     call: LookupCall,
     data: DataId,
     entries: u64,
@@ -64,29 +64,45 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     if let Some((_, baseline)) = all.first() {
         arms.compare("lookup", "How much does a lookup of a name cost?", false, *baseline);
     }
-    let absent = paired(&all, |one| {
-        let at = format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries));
+    let absent = paired(&all, |variant| {
+        let at = format!(
+            "{}{} of {}",
+            keys_words(variant.keys),
+            call_words(variant.call),
+            grouped(variant.entries)
+        );
         let words = ["absent names", "present ones", &at].map(str::to_owned);
-        (one.presence == Presence::Absent).then_some((One { presence: Presence::Present, ..one }, words))
+        (variant.presence == Presence::Absent)
+            .then_some((Variant { presence: Presence::Present, ..variant }, words))
     });
     arms.pairs("absent", "Do absent names cost more than present names?", absent);
-    let patterns = paired(&all, |one| {
-        let at = format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries));
-        let words = [keys_words(one.keys), "one and the same", &at].map(str::to_owned);
-        (one.keys != Keys::Fixed).then_some((One { keys: Keys::Fixed, ..one }, words))
+    let patterns = paired(&all, |variant| {
+        let at = format!(
+            "{} names{} of {}",
+            variant.presence.name(),
+            call_words(variant.call),
+            grouped(variant.entries)
+        );
+        let words = [keys_words(variant.keys), "one and the same", &at].map(str::to_owned);
+        (variant.keys != Keys::Fixed).then_some((Variant { keys: Keys::Fixed, ..variant }, words))
     });
     arms.pairs("pattern", "How much faster are lookups of one repeated name?", patterns);
-    let by_name = paired(&all, |one| {
-        let at = format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries));
+    let by_name = paired(&all, |variant| {
+        let at = format!(
+            "{}, {} of {}",
+            variant.presence.name(),
+            keys_words(variant.keys),
+            grouped(variant.entries)
+        );
         let words = ["a name in an open directory", "the whole path", &at].map(str::to_owned);
-        let by_handle = one.call == LookupCall::AttributesByHandle;
-        by_handle.then_some((One { call: LookupCall::AttributesByPath, ..one }, words))
+        let by_handle = variant.call == LookupCall::AttributesByHandle;
+        by_handle.then_some((Variant { call: LookupCall::AttributesByPath, ..variant }, words))
     });
     arms.pairs("call", "How much do lookups by the whole path cost?", by_name);
     growth(&all, arms);
 }
 
-fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(One, ArmId)> {
+fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(Variant, ArmId)> {
     let mut all = Vec::new();
     for (entries, data) in arms.ascending() {
         for &presence in &spec.presence {
@@ -102,7 +118,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(One, ArmId)> {
                         true => arms.baseline(data, work),
                         false => arms.arm("lookup", data, &work),
                     };
-                    all.push((One { call, data, entries, presence, keys }, arm));
+                    all.push((Variant { call, data, entries, presence, keys }, arm));
                 }
             }
         }
@@ -110,10 +126,11 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(One, ArmId)> {
     all
 }
 
-fn growth(all: &[(One, ArmId)], arms: &mut Arms<'_>) {
+fn growth(all: &[(Variant, ArmId)], arms: &mut Arms<'_>) {
     let mut series: Vec<Series> = Vec::new();
-    for (one, arm) in all {
-        let name = format!("{}{} {}", one.presence.name(), call_words(one.call), keys_words(one.keys));
+    for (variant, arm) in all {
+        let name =
+            format!("{}{} {}", variant.presence.name(), call_words(variant.call), keys_words(variant.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
             Some((_, arms)) => arms.push(*arm),
             None => series.push((name, vec![*arm])),

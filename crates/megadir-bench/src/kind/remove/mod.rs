@@ -18,7 +18,7 @@ use crate::dataset::Files;
 use crate::kind::arms::{Arms, paired};
 use crate::kind::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::files::ranks::user_of;
-use crate::kind::files::{ONE, WORKERS_MAX, by_name};
+use crate::kind::files::{SINGLE_WORKER, WORKERS_MAX, by_name};
 use crate::kind::{BlockUsage, RankWorkers, Traits, WorkBlock, Workload, named_kind};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
@@ -123,12 +123,12 @@ pub(crate) fn removals(
             let mut add = |by, workers, role| {
                 let variant = Variant { by, workers, directories, state };
                 let arm = chain_of(spec, made, entries, variant, role, arms);
-                all.extend((role != Role::AgainstItself).then_some((variant, arm)));
+                all.extend((role != Role::Control).then_some((variant, arm)));
             };
             let first = place == 0;
             add(Remover::PlainLoop, 1, if first { Role::Baseline } else { Role::Arm });
             if first {
-                add(Remover::PlainLoop, 1, Role::AgainstItself);
+                add(Remover::PlainLoop, 1, Role::Control);
             }
             add(Remover::Rm, 1, Role::Arm);
             for &workers in spec.workers.iter().filter(|workers| spec.divides(directories, **workers)) {
@@ -143,23 +143,24 @@ pub(crate) fn removals(
 
 fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
     let against = |than: Remover| {
-        paired(all, |one| {
-            let words = [spec.name(one.by, one.workers), spec.name(than, 1), one.conditions()];
-            let different = one.by != than && (than == Remover::PlainLoop || one.by == Remover::Library);
-            different.then_some((Variant { by: than, workers: 1, ..one }, words))
+        paired(all, |variant| {
+            let words = [spec.name(variant.by, variant.workers), spec.name(than, 1), variant.conditions()];
+            let different =
+                variant.by != than && (than == Remover::PlainLoop || variant.by == Remover::Library);
+            different.then_some((Variant { by: than, workers: 1, ..variant }, words))
         })
     };
     let fewest = spec.workers.first().copied().unwrap_or(1);
-    let more = paired(all, |one| {
-        let words = [spec.words(one.workers), spec.words(fewest), one.conditions()];
-        let is_more = one.by == Remover::Library && one.workers != fewest;
-        is_more.then_some((Variant { workers: fewest, ..one }, words))
+    let more = paired(all, |variant| {
+        let words = [spec.words(variant.workers), spec.words(fewest), variant.conditions()];
+        let is_more = variant.by == Remover::Library && variant.workers != fewest;
+        is_more.then_some((Variant { workers: fewest, ..variant }, words))
     });
-    let cold = paired(all, |one| {
-        let first = states.first().filter(|first| *first != one.state)?;
-        let [what, than] = [&one.state.name, &first.name].map(|name| format!("a {name} cache"));
-        let at = format!("{}, {}", spec.name(one.by, one.workers), directories(one.directories));
-        Some((Variant { state: first, ..one }, [what, than, at]))
+    let cold = paired(all, |variant| {
+        let first = states.first().filter(|first| *first != variant.state)?;
+        let [subject, than] = [&variant.state.name, &first.name].map(|name| format!("a {name} cache"));
+        let at = format!("{}, {}", spec.name(variant.by, variant.workers), directories(variant.directories));
+        Some((Variant { state: first, ..variant }, [subject, than, at]))
     });
     let mut pairs = |name: &str, title: &str, pairs: Vec<Pair>| {
         arms.pairs(name, title, pairs.into_iter().map(|pair| Pair { wall_time: true, ..pair }));
@@ -191,14 +192,14 @@ fn chain_of(
         workers: Some(workers).filter(|_| by == Remover::Library || spec.ranks.is_some()),
         worker_kind: spec.kind_of(workers),
         directory_count: Some(directories),
-        itself: role == Role::AgainstItself,
+        is_control: role == Role::Control,
         ..Axes::of(Operation::Remove)
     };
     let for_cache = variant.cold().map(str::to_owned);
     let writes = Axes { operation: Some(Operation::Write), for_cache: for_cache.clone(), ..axes.clone() };
     let creators = match spec.ranks {
         Some(_) => Workers { count: trees, kind: WorkerKind::Rank, sharing: Sharing::Own },
-        None => ONE,
+        None => SINGLE_WORKER,
     };
     let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, of_tree));
     let create = FileWork { workers: creators, ..create };
@@ -365,8 +366,8 @@ mod linux {
         match output.status.success() {
             true => Ok(()),
             false => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let first = said.lines().next().unwrap_or_default();
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let first = stderr.lines().next().unwrap_or_default();
                 Err(WorkError::other(STAGE, format!("rm -rf: {}: {first}", output.status)))
             }
         }

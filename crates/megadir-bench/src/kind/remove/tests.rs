@@ -20,7 +20,7 @@ fn work(by: Remover, workers: u32, files: u64) -> RemoveWork {
 }
 
 /// Creates a link to a file next to the directory, if that needs no privilege.
-fn link_to_what_is_beside(at: &Path) {
+fn link_to_siblings(at: &Path) {
     #[cfg(unix)]
     std::os::unix::fs::symlink("../beside", at.join("-link")).unwrap();
     #[cfg(not(unix))]
@@ -45,7 +45,7 @@ fn everyone_removes_everything_and_keeps_the_directory() {
             (0..7).for_each(|file| std::fs::write(at.join(format!("d{directory}/{file}")), "").unwrap());
         }
         std::fs::write(scratch.path().join("beside"), "").unwrap();
-        link_to_what_is_beside(&at);
+        link_to_siblings(&at);
         let directory = Dir::open(&at).unwrap();
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::kind::Traits;
 use crate::kind::arms::{Arms, Series};
-use crate::kind::cost::{ASK_NS, BLOCK_NS};
+use crate::kind::cost::{BLOCK_NS, STAT_NS};
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, check_numbers};
@@ -69,7 +69,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     check_numbers("the number of threads", threads.iter().copied(), megadir::THREADS_MAX as u64)?;
     let facts = available(&names, request, arms)?.into_iter();
     let ways: Vec<Way> = facts.flat_map(|fact| with_threads(fact, threads)).collect();
-    let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
+    let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Requested);
     if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
         let allowed = "no method available here has threads";
         return Err(PlanError::value("the number of threads", threads, allowed));
@@ -106,16 +106,16 @@ pub(crate) fn available<'a>(
     Ok(facts)
 }
 
-fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
+fn with_threads(fact: &MethodFact, requested: &[u32]) -> Vec<Way> {
     match fact.method.threads {
         Threads::One => vec![(fact.method, 1)],
         Threads::Processors => vec![(fact.method, fact.processors)],
-        Threads::Asked => asked.iter().map(|threads| (fact.method, *threads)).collect(),
+        Threads::Requested => requested.iter().map(|threads| (fact.method, *threads)).collect(),
     }
 }
 
 pub(crate) fn traits(entries: u64) -> Traits {
-    Traits { block_ns: BLOCK_NS + entries * ASK_NS, cold_operations: Some(1), names: None }
+    Traits { block_ns: BLOCK_NS + entries * STAT_NS, cold_operations: Some(1), names: None }
 }
 
 /// Work of listing by a method, without keeping results, with one thread or one per processor.
@@ -131,7 +131,7 @@ fn work(&(method, threads): &Way, keeps: bool) -> Work {
 fn way_name((method, threads): &Way) -> String {
     match method.threads {
         Threads::One => method.name.to_owned(),
-        Threads::Asked | Threads::Processors => format!("{}, {threads} threads", method.name),
+        Threads::Requested | Threads::Processors => format!("{}, {threads} threads", method.name),
     }
 }
 

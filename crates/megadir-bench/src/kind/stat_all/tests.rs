@@ -8,9 +8,9 @@ use crate::plan::{CacheFact, PlanError, Planned, Request, estimate, plan};
 use crate::plan::{Target, prune};
 use crate::study::{BUILT_IN, built_in, from_text};
 
-fn facts(gone: &[&str]) -> Vec<MethodFact> {
-    let unavailable = |name: &str| gone.contains(&name).then(|| "not on this machine".to_owned());
-    let fact = |method| MethodFact { method, unavailable: unavailable(method.name), processors: 3 };
+fn facts(missing: &[&str]) -> Vec<MethodFact> {
+    let reason = |name: &str| missing.contains(&name).then(|| "not on this machine".to_owned());
+    let fact = |method| MethodFact { method, unavailable: reason(method.name), processors: 3 };
     METHODS.iter().map(fact).collect()
 }
 
@@ -36,7 +36,7 @@ fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
         let member = |planned: &&Arm| planned.groups.iter().any(|name| name == group);
         planned.plan.arms.iter().filter(member).collect::<Vec<_>>()
     };
-    let many = METHODS.iter().filter(|method| method.threads == Threads::Asked).count();
+    let many = METHODS.iter().filter(|method| method.threads == Threads::Requested).count();
     for group in &planned.plan.groups[..4] {
         let GroupRule::Compare { baseline } = group.rule else { panic!("{}", group.name) };
         let planned_arms = of(&group.name);
@@ -71,10 +71,10 @@ fn published_figures_stand_beside_groups_that_there_are() {
         let planned = planned("attributes", &request).unwrap();
         for figure in &planned.plan.published {
             let group = figure.group.as_deref().unwrap();
-            assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
-            assert!(figure.unlike.is_some(), "{}: no reason although ours is unavailable", figure.what);
-            let first = figure.what.ends_with(", first run");
-            assert_eq!(figure.ours.is_none(), first, "{}: all is cached", figure.what);
+            assert!(planned.plan.groups.iter().any(|of_plan| of_plan.name == group), "{group}");
+            assert!(figure.unlike.is_some(), "{}: no reason although ours is unavailable", figure.quantity);
+            let first = figure.quantity.ends_with(", first run");
+            assert_eq!(figure.ours.is_none(), first, "{}: all is cached", figure.quantity);
         }
     }
 }
@@ -95,12 +95,12 @@ fn figures_of_first_runs_stand_beside_the_coldest_twins_that_there_are() {
         let planned = planned("attributes", &chosen).unwrap();
         for figure in &planned.plan.published {
             let group = figure.group.as_deref().unwrap();
-            assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
+            assert!(planned.plan.groups.iter().any(|of_plan| of_plan.name == group), "{group}");
             assert_eq!(
                 group.ends_with(end),
-                figure.what.ends_with(", first run"),
+                figure.quantity.ends_with(", first run"),
                 "{group}: {}",
-                figure.what
+                figure.quantity
             );
             assert!(figure.ours.is_some() && figure.unlike.is_some());
         }
@@ -109,12 +109,12 @@ fn figures_of_first_runs_stand_beside_the_coldest_twins_that_there_are() {
 
 #[test]
 fn unavailable_method_is_left_out_with_one_line() {
-    let gone = METHODS[5].name;
-    let methods = facts(&[gone]);
+    let unavailable = METHODS[5].name;
+    let methods = facts(&[unavailable]);
     let planned = planned("attributes", &request(&methods)).unwrap();
     let texts: Vec<&str> = planned.notes.iter().map(|note| note.text.as_str()).collect();
-    assert_eq!(texts, [format!("Method {gone}: not on this machine.")]);
-    assert!(!planned.plan.arms.iter().any(|planned| planned.name.starts_with(&format!("{gone} of"))));
+    assert_eq!(texts, [format!("Method {unavailable}: not on this machine.")]);
+    assert!(!planned.plan.arms.iter().any(|planned| planned.name.starts_with(&format!("{unavailable} of"))));
     let methods = facts(&[METHODS[0].name]);
     let error = plan(&built_in("attributes").unwrap(), &request(&methods)).unwrap_err();
     assert!(matches!(error, PlanError::NoBaseline { .. }), "{error}");
@@ -131,15 +131,15 @@ fn methods_of_other_systems_are_left_out_with_one_line() {
     let (own, others) = (METHODS[0].name, METHODS[1].name);
     let named = study(&format!("\"{own}\", \"{}\", \"{others}\"", foreign.0));
     let planned = plan(&named, &request(&methods)).unwrap();
-    let told = format!("Method {}: a method for {}.", foreign.0, foreign.1);
-    assert_eq!(planned.notes.iter().map(|note| &note.text).collect::<Vec<_>>(), [&told]);
+    let expected = format!("Method {}: a method for {}.", foreign.0, foreign.1);
+    assert_eq!(planned.notes.iter().map(|note| &note.text).collect::<Vec<_>>(), [&expected]);
     let error = plan(&study(&format!("\"{}\"", foreign.0)), &request(&methods)).unwrap_err();
     assert!(error.to_string().ends_with(&format!("a method for {}", foreign.1)), "{error}");
 }
 
 #[test]
 fn threads_that_no_method_has_are_refused() {
-    let several: Vec<_> = METHODS.iter().filter(|method| method.threads == Threads::Asked).collect();
+    let several: Vec<_> = METHODS.iter().filter(|method| method.threads == Threads::Requested).collect();
     let methods = facts(&several.iter().map(|method| method.name).collect::<Vec<_>>());
     let chosen = Request { threads: vec![1], ..request(&methods) };
     let error = plan(&built_in("attributes").unwrap(), &chosen).unwrap_err();
@@ -175,26 +175,26 @@ fn every_size_is_listed_by_every_method_and_queried_for_every_share() {
     // One of the study's two methods is Linux's.
     let (lists, first) = if cfg!(windows) { (1, "policy") } else { (2, "getdents-statx") };
     assert_eq!(series.len(), 3 * lists);
-    for one in series {
-        let files = entries(&planned, one.list);
-        let asked: Vec<u64> = one
-            .asks
+    for arms in series {
+        let files = entries(&planned, arms.list);
+        let queried: Vec<u64> = arms
+            .stat_some
             .iter()
             .map(|arm| match planned.plan.arms[arm.0 as usize].work {
-                Work::Ask { files } => files,
+                Work::StatSome { files } => files,
                 _ => panic!("an arm that does not ask"),
             })
             .collect();
         assert!(
-            asked.is_sorted() && asked.len() == 7 && asked.last() == Some(&files),
-            "{}: {asked:?}",
-            one.name
+            queried.is_sorted() && queried.len() == 7 && queried.last() == Some(&files),
+            "{}: {queried:?}",
+            arms.name
         );
-        assert!(one.asks.iter().all(|arm| entries(&planned, *arm) == files));
+        assert!(arms.stat_some.iter().all(|arm| entries(&planned, *arm) == files));
     }
-    let itself = planned.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
+    let controls = planned.plan.arms.iter().filter(|planned| planned.role == Role::Control);
     assert_eq!(
-        itself.map(|planned| planned.name.as_str()).collect::<Vec<_>>(),
+        controls.map(|planned| planned.name.as_str()).collect::<Vec<_>>(),
         [format!("{first} of 100 000 (itself)")]
     );
 }
@@ -208,5 +208,5 @@ fn impossible_shares_leave_the_others() {
     let last = planned.plan.arms.iter().find(|planned| planned.name == "ask 100 000 of 100 000").unwrap().id;
     let left = prune(planned.plan, &[(last, "too many".into())]).unwrap();
     let GroupRule::BreakEven { series } = &left.plan.groups[0].rule else { panic!() };
-    assert_eq!(series.iter().map(|one| one.asks.len()).collect::<Vec<_>>(), [7, 7, 6]);
+    assert_eq!(series.iter().map(|arms| arms.stat_some.len()).collect::<Vec<_>>(), [7, 7, 6]);
 }

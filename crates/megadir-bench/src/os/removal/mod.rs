@@ -52,11 +52,11 @@ mod windows {
                 }
                 found = true;
                 heartbeat.fetch_add(1, Ordering::Relaxed);
-                let gone = match kind {
+                let result = match kind {
                     FileType::Directory => remove_tree(directory, name, depth + 1, heartbeat),
                     _ => remove_file(directory, name),
                 };
-                removed |= if_there(gone)?.is_some();
+                removed |= if_there(result)?.is_some();
                 Ok(())
             })?;
             if !found {

@@ -71,10 +71,9 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
             );
         }
         // An A/A arm in each state, next to a baseline in the same state.
-        let itself: Vec<&Arm> =
-            plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself).collect();
-        assert_eq!(itself.len(), 2);
-        for planned in itself {
+        let controls: Vec<&Arm> = plan.arms.iter().filter(|planned| planned.role == Role::Control).collect();
+        assert_eq!(controls.len(), 2);
+        for planned in controls {
             let baseline = &plan.arms[planned.id.0 as usize - 1];
             assert_eq!((baseline.role, baseline.cache), (Role::Baseline, planned.cache));
             assert_eq!((&baseline.work, baseline.operations), (&planned.work, planned.operations));
@@ -160,8 +159,8 @@ fn small_own_directories_can_be_recreated_before_every_block() {
     for target in [existing, Target::Made { entries: vec![20_000] }] {
         let planned =
             plan(&built_in("lookup").unwrap(), &Request { cache_facts: &facts, ..request(target) }).unwrap();
-        let told = planned.notes.iter().find(|note| note.text.contains("state unseen")).unwrap();
-        assert!(told.text.contains("data sets created by the run, of at most 10000 files"), "{}", told.text);
+        let note = planned.notes.iter().find(|note| note.text.contains("state unseen")).unwrap();
+        assert!(note.text.contains("data sets created by the run, of at most 10000 files"), "{}", note.text);
         assert!(cold(&planned.plan).is_empty());
     }
 }

@@ -38,7 +38,7 @@ fn found(name: &str, place: Place, bytes_max: u64) -> FileSystemFact {
         make: spec.make(),
         tool: None,
         place,
-        made_anew: false,
+        reformatted: false,
     };
     let found = FoundFileSystem {
         file_system,
@@ -100,7 +100,7 @@ fn every_arm_has_its_like_on_every_file_system() {
     let of_study = alone.groups[0].name.as_str();
     assert_eq!(groups.iter().filter(|name| name.starts_with(of_study)).count(), 3, "{groups:?}");
     // Every arm except the A/A arms, on every file system but the first.
-    let own = alone.arms.iter().filter(|planned| planned.role != Role::AgainstItself).count();
+    let own = alone.arms.iter().filter(|planned| planned.role != Role::Control).count();
     let GroupRule::Pairs { pairs } = &plan.groups.last().unwrap().rule else { panic!("{groups:?}") };
     assert_eq!((groups.last(), pairs.len()), (Some(&FILE_SYSTEM_GROUP), 2 * own));
     for pair in pairs {
@@ -144,16 +144,17 @@ fn arms_that_one_file_system_lacks_are_left_out_there_only() {
 
 #[test]
 fn unavailable_file_systems_are_named_with_the_reason() {
-    let gone = |name: &str| FileSystemFact {
+    let unavailable = |name: &str| FileSystemFact {
         name: name.into(),
         spec: Some(Spec::parse(name).unwrap()),
         found: Err("no driver here".into()),
     };
-    let plan = planned("lookup", &[gone("reiserfs"), image("ext4"), gone("jfs")], &[]).unwrap().plan;
-    let names: Vec<&str> = plan.unavailable.iter().map(|gone| gone.name.as_str()).collect();
+    let plan =
+        planned("lookup", &[unavailable("reiserfs"), image("ext4"), unavailable("jfs")], &[]).unwrap().plan;
+    let names: Vec<&str> = plan.unavailable.iter().map(|file_system| file_system.name.as_str()).collect();
     assert_eq!(names, ["reiserfs", "jfs"]);
     assert_eq!((plan.file_systems.len(), plan.file_systems[0].id), (1, FsId(0)));
-    let none = refused("lookup", &[gone("reiserfs")]);
+    let none = refused("lookup", &[unavailable("reiserfs")]);
     assert_eq!(none, "nothing is left to compare: no file system is available: reiserfs: no driver here");
     // A plan with cold states only has nothing to measure in memory.
     let memory = in_memory("tmpfs", 8 * GIB);
@@ -216,8 +217,8 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
     let whole = estimate(&roomy);
     let own = [0, 1, 2].map(|id| estimate_on(&roomy, [FsId(id)]));
     let sum = |of: fn(&Estimate) -> u64| own.iter().map(of).sum::<u64>();
-    assert_eq!(whole.space_bytes, sum(|one| one.space_bytes));
-    assert_eq!((whole.inodes, whole.kept_inodes), (sum(|one| one.inodes), sum(|one| one.kept_inodes)));
+    assert_eq!(whole.space_bytes, sum(|part| part.space_bytes));
+    assert_eq!((whole.inodes, whole.kept_inodes), (sum(|part| part.inodes), sum(|part| part.kept_inodes)));
     // If not everything fits, the images share the space; nearly full file systems behave differently.
     let shared = image_bytes(&with(40 * GIB, 40_000));
     assert!(shared[0] > tight[0] && shared[0] < bytes[0] && shared[0] + shared[1] <= 40 * GIB, "{shared:?}");
@@ -242,7 +243,7 @@ fn memory_file_systems_come_last_and_state_preparation_is_in_no_contrast() {
     let plan = plan(&built_in("smallfile").unwrap(), &request).unwrap().plan;
     let labels: Vec<&str> = plan.file_systems.iter().map(|of| of.label.as_str()).collect();
     assert_eq!(labels, ["ext4", "xfs", "tmpfs"]);
-    let extra = |planned: &&Arm| planned.name.contains("(for ") && planned.role != Role::AgainstItself;
+    let extra = |planned: &&Arm| planned.name.contains("(for ") && planned.role != Role::Control;
     assert!(plan.arms.iter().filter(extra).count() > 0);
     assert!(plan.arms.iter().filter(extra).all(|planned| planned.groups.is_empty()));
     let group = plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP).unwrap();
@@ -252,13 +253,13 @@ fn memory_file_systems_come_last_and_state_preparation_is_in_no_contrast() {
 
 #[test]
 fn file_systems_too_small_for_the_files_are_left_out_with_figures() {
-    for (small, said) in [
+    for (small, reason_end) in [
         (in_memory("xfs", GIB / 2), " of memory, and at most 512M are allowed"),
         (on_device("xfs", "/dev/x", 1000 << 20), ", and '/dev/x' has 1000M"),
     ] {
         let plan = planned("lookup", &[image("ext4"), small], &[]).unwrap().plan;
         let reason = &plan.unavailable[0].reason;
-        assert!(reason.starts_with("it needs 1") && reason.ends_with(said), "{reason}");
+        assert!(reason.starts_with("it needs 1") && reason.ends_with(reason_end), "{reason}");
         assert_eq!(plan.file_systems.len(), 1);
         assert!(
             !plan.groups.iter().any(|group| group.name == FILE_SYSTEM_GROUP),
@@ -284,11 +285,11 @@ fn missing_baseline_excludes_only_its_file_system() {
         let of = |planned: &&Arm| planned.role == Role::Baseline && planned.name.ends_with(name);
         whole.arms.iter().find(of).unwrap().id
     };
-    let gone = [(baseline("xfs"), "it is unavailable".to_owned())];
-    let left = prune(whole.clone(), &gone).unwrap();
+    let unavailable = [(baseline("xfs"), "it is unavailable".to_owned())];
+    let left = prune(whole.clone(), &unavailable).unwrap();
     assert_eq!((on(&left.plan, "ext4"), on(&left.plan, "xfs")), (on(&whole, "ext4"), 0));
     assert!(left.notes.iter().any(|note| note.text.contains("it is unavailable")), "{:?}", left.notes);
-    let both = [gone[0].clone(), (baseline("ext4"), "nor here".to_owned())];
+    let both = [unavailable[0].clone(), (baseline("ext4"), "nor here".to_owned())];
     assert!(matches!(prune(whole, &both), Err(PlanError::Nothing { .. })));
 }
 
@@ -310,9 +311,9 @@ fn dropped_file_system_removes_its_arms_and_keeps_the_order() {
 
 fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
     let Planned { plan, notes } = planned(study, facts, &[CacheState::Warm]).unwrap();
-    let anew = plan.file_systems.iter().filter(|of| of.made_anew).map(|of| of.name.clone());
+    let reformatted = plan.file_systems.iter().filter(|of| of.reformatted).map(|of| of.name.clone());
     let noted = notes.into_iter().filter(|note| note.kind == "removed-remembered").map(|note| note.text);
-    (anew.collect(), noted.collect())
+    (reformatted.collect(), noted.collect())
 }
 
 #[test]
@@ -321,8 +322,8 @@ fn lives_begin_on_a_new_file_system_where_removed_blocks_are_discarded() {
     without.name = "ext4:^has_journal".into();
     without.spec = Some(Spec::parse(&without.name).unwrap());
     let facts = [image("ext2"), image("ext3"), image("xfs"), without, in_memory("tmpfs", 8 << 30)];
-    let (anew, noted) = lives("smallfile", &facts);
-    assert_eq!(anew, ["ext2", "ext4:^has_journal"]);
+    let (reformatted, noted) = lives("smallfile", &facts);
+    assert_eq!(reformatted, ["ext2", "ext4:^has_journal"]);
     assert_eq!(noted, [""; 0]);
     // The ext2 driver does not depend on earlier removals.
     let mut old = image("ext2");
@@ -333,15 +334,15 @@ fn lives_begin_on_a_new_file_system_where_removed_blocks_are_discarded() {
 #[test]
 fn a_file_system_that_cannot_be_reformatted_is_noted() {
     // Directories filled before the run must stay.
-    let (anew, noted) = lives("fill", &[image("ext2"), image("ext4")]);
-    assert_eq!((anew.len(), noted.len()), (0, 1), "{noted:?}");
+    let (reformatted, noted) = lives("fill", &[image("ext2"), image("ext4")]);
+    assert_eq!((reformatted.len(), noted.len()), (0, 1), "{noted:?}");
     assert!(noted[0].starts_with("Without a journal, the driver of ext2 (ext4 driver) skips"), "{noted:?}");
     assert!(noted[0].ends_with("is not possible: its data must stay."), "{noted:?}");
     // No arm creates files after a removal.
     assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
     let device = |bytes| on_device("ext2", "/dev/sdz", bytes);
     assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);
-    let (anew, noted) = lives("smallfile", &[device(65 << 30)]);
-    assert_eq!(anew, [""; 0]);
+    let (reformatted, noted) = lives("smallfile", &[device(65 << 30)]);
+    assert_eq!(reformatted, [""; 0]);
     assert!(noted[0].ends_with("is not possible: '/dev/sdz' is larger than 64 GiB."), "{noted:?}");
 }

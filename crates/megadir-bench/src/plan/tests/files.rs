@@ -40,13 +40,13 @@ fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
                 );
             }
             assert_eq!(data_of.len(), plan.data.len());
-            let itself = plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
-            for planned in itself.clone() {
+            let controls = plan.arms.iter().filter(|planned| planned.role == Role::Control);
+            for planned in controls.clone() {
                 let like = |planned: &Arm| (planned.work.clone(), planned.cache);
                 let same = |other: &&Arm| other.role == Role::Baseline && like(other) == like(planned);
                 assert!(plan.arms.iter().any(|other| same(&other)), "{}", planned.name);
             }
-            assert!(itself.count() > 0);
+            assert!(controls.count() > 0);
         }
     }
 }
@@ -67,7 +67,7 @@ fn filling_covers_all_files_without_a_gap() {
     let GroupRule::Pairs { pairs } = &plan.groups[1].rule else { panic!("no populations") };
     assert_eq!(pairs.len(), 4);
     // Every population creates and removes the same number of files.
-    for pair in pairs.iter().filter(|pair| pair.what.starts_with("creating")) {
+    for pair in pairs.iter().filter(|pair| pair.subject.starts_with("creating")) {
         let created = &plan.arms[pair.arm.0 as usize];
         let removed = plan.arms.iter().find(|planned| (planned.chain, planned.step) == (created.chain, 1));
         let removed = removed.expect("what removes it");
@@ -99,15 +99,15 @@ fn all_layouts_are_written_before_any_is_read() {
 
 #[test]
 fn reads_of_cached_files_that_memory_cannot_hold_are_named() {
-    let told = |entries| {
+    let note_at = |entries| {
         let request =
             Request { target: Target::Made { entries: vec![entries] }, ..Request::bare(Preset::Quick, 1) };
         let plan = plan(&built_in("layout").expect("a study"), &request).expect("a plan").plan;
         larger_than_memory(&plan, 24 << 30)
     };
-    assert_eq!(told(100_000), None);
-    let said = told(1_000_000).expect("eight copies of 4 GiB");
-    assert!(said.ends_with(" of the memory of 24G"), "{said}");
+    assert_eq!(note_at(100_000), None);
+    let note = note_at(1_000_000).expect("eight copies of 4 GiB");
+    assert!(note.ends_with(" of the memory of 24G"), "{note}");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn with_caches(study: &str, caches: &[CacheState], can: &[CacheState]) -> Result
 /// Returns the operations in a cache state with one and with two workers, without A/A arms.
 fn done(plan: &Plan, state: CacheState) -> Vec<(FileOperation, u32)> {
     let planned_arms =
-        plan.arms.iter().filter(|planned| planned.cache == state && planned.role != Role::AgainstItself);
+        plan.arms.iter().filter(|planned| planned.cache == state && planned.role != Role::Control);
     let mut done: Vec<(FileOperation, u32)> =
         planned_arms.map(|planned| (work(planned).operation, work(planned).workers.count)).collect();
     done.sort_by_key(|(operation, count)| (format!("{operation:?}"), *count));
@@ -252,18 +252,16 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
         assert_eq!((cold.cache, warm.cache, &cold.work), (FsCold, Warm, &warm.work));
     }
     // Each A/A arm has its own files, in a chain that runs before or after at random.
-    for itself in
-        plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself && planned.cache == FsCold)
+    for control in plan.arms.iter().filter(|planned| planned.role == Role::Control && planned.cache == FsCold)
     {
         let like = |other: &&Arm| {
-            other.role == Role::Baseline && (&other.work, other.cache) == (&itself.work, FsCold)
+            other.role == Role::Baseline && (&other.work, other.cache) == (&control.work, FsCold)
         };
         let other = plan.arms.iter().find(like).expect("its like");
-        assert!(other.chain != itself.chain && other.data != itself.data && other.step == itself.step);
+        assert!(other.chain != control.chain && other.data != control.data && other.step == control.step);
     }
-    let itself =
-        plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself && planned.cache == FsCold);
-    assert_eq!(itself.count(), 3);
+    let control = plan.arms.iter().filter(|planned| planned.role == Role::Control && planned.cache == FsCold);
+    assert_eq!(control.count(), 3);
     // A cold state that is unavailable and was not requested is silently omitted.
     let plan = small(&[], &[Warm]).expect("a plan");
     assert!(done(&plan, FsCold).is_empty() && plan.rules.rounds == 21);
@@ -274,7 +272,7 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     let plan = small(&[Warm, VfsCold, FsCold], &[Warm, VfsCold, FsCold]).expect("a plan");
     assert_eq!((done(&plan, FsCold), done(&plan, VfsCold)), (all.to_vec(), all.to_vec()));
     let extra = plan.arms.iter().filter(|planned| planned.name.contains("(for fs-cold)"));
-    let extra: Vec<&Arm> = extra.filter(|planned| planned.role != Role::AgainstItself).collect();
+    let extra: Vec<&Arm> = extra.filter(|planned| planned.role != Role::Control).collect();
     assert_eq!(extra.len(), 2);
     assert!(
         extra
@@ -360,9 +358,9 @@ fn files_are_removed_cold_on_request() {
 fn impossible_plans_are_refused_with_the_reason() {
     let study = built_in("layout").expect("a study");
     let request = |target, threads| Request { target, threads, ..Request::bare(Preset::Quick, 7) };
-    let refused = |target, threads, says: &str| {
+    let refused = |target, threads, message: &str| {
         let error = plan(&study, &request(target, threads)).expect_err("refused").to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     };
     let existing = Target::Existing { path: "/data".into(), entries: 5 };
     refused(existing, Vec::new(), "only in a private directory");

@@ -39,9 +39,9 @@ fn layout(layout: &str) -> MadeSource {
     MadeSource { spread, ..MadeSource::flat(NameScheme::Md5, 32) }
 }
 
-fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Volumes, Made) {
-    struct Told<'a>(&'a mut Vec<FillProgress>);
-    impl crate::event::Listener for Told<'_> {
+fn build_in(parent: &Path, plan: &Plan, progress: &mut Vec<FillProgress>) -> (Volumes, Made) {
+    struct ProgressLog<'a>(&'a mut Vec<FillProgress>);
+    impl crate::event::Listener for ProgressLog<'_> {
         fn event(&mut self, event: &Event<'_>) -> std::io::Result<()> {
             if let Event::Filling(progress) = event {
                 self.0.push(*progress);
@@ -52,7 +52,7 @@ fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Volume
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut volumes = Volumes::named(parent, Dir::open(parent).unwrap());
     volumes.make_workspaces().unwrap();
-    let mut listener = Told(told);
+    let mut listener = ProgressLog(progress);
     let mut all: [&mut dyn crate::event::Listener; 1] = [&mut listener];
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let made = build(plan, &volumes, control, &mut Listeners(&mut all)).unwrap();

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         None => Ok(code),
         Some(Slower(by)) => {
             let gate = Gate::of_run(&measured, by, args.despite_warnings);
-            eprintln!("megadir: {}", gate.verdict());
+            eprintln!("megadir: {}", gate.sentence());
             Ok(compare::code(&gate))
         }
     }

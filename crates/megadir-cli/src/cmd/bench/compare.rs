@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use megadir_report::Report;
 use megadir_report::between::{
-    Between, Condition, FORMATS, Gate, GateSays, MachineRuns, Run, between, format_named, is_same, machines,
-    render_machines,
+    Between, Condition, FORMATS, Gate, GateVerdict, MachineRuns, Run, between, format_named, is_same,
+    machines, render_machines,
 };
 
 use super::record_file::{Opened, open, refuse};
@@ -77,7 +77,9 @@ pub(crate) struct Args {
 pub(super) struct Slower(pub(super) Option<f64>);
 
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
+    PossibleValuesParser::new(
+        FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.description)),
+    )
 }
 
 pub(super) fn parse_condition(text: &str) -> Result<Slower, String> {
@@ -111,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     check(args, &compared)?;
     if let Some(Slower(slower_by)) = args.fail_if {
         let (single_run, despite_warnings) = (args.single_run, args.despite_warnings);
-        compared.ask(Condition { slower_by, single_run, despite_warnings });
+        compared.apply(Condition { slower_by, single_run, despite_warnings });
     }
     let name = if args.verbose { AT_LENGTH } else { &args.format };
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
@@ -122,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(match compared.gate {
         None if damaged => exit::SOME_FAILED,
         None => exit::DONE,
-        Some(gate) if args.quiet && gate.says == GateSays::Passed => exit::DONE,
+        Some(gate) if args.quiet && gate.verdict == GateVerdict::Passed => exit::DONE,
         Some(gate) => code(&gate),
     })
 }
@@ -175,10 +177,10 @@ fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Resul
 
 pub(super) fn code(gate: &Gate) -> u8 {
     gate.lines().iter().for_each(|line| eprintln!("megadir: {line}"));
-    match gate.says {
-        GateSays::Passed => exit::DONE,
-        GateSays::Slower => exit::CONDITION_MET,
-        GateSays::NotJudged => exit::NOT_JUDGED,
+    match gate.verdict {
+        GateVerdict::Passed => exit::DONE,
+        GateVerdict::Slower => exit::CONDITION_MET,
+        GateVerdict::NotJudged => exit::NOT_JUDGED,
     }
 }
 

@@ -23,7 +23,7 @@ fn methods(names: &[String]) -> String {
         METHODS.iter().filter(|method| names.is_empty() || names.iter().any(|name| name == method.name));
     let line = |method: &Method| {
         let needs = method.needs.map(|needs| format!(" (needs {needs})")).unwrap_or_default();
-        format!("  method {}: {}{needs}\n", method.name, method.what)
+        format!("  method {}: {}{needs}\n", method.name, method.description)
     };
     used.map(line).collect()
 }

@@ -47,14 +47,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
+    PossibleValuesParser::new(
+        FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.description)),
+    )
 }
 
 fn chart_help() -> String {
     let mut help = "Chart for --format svg, and the number of its picture if it has several, e.g. nines:2 [default: the chart that \
          answers the study's question best]. Charts:\n"
         .to_owned();
-    CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name, chart.answers)));
+    CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name, chart.question)));
     help
 }
 

@@ -109,8 +109,7 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
     says(&gate("old", &["--single-run"]), 11, "the new run is the old run once more");
 
     // The record's warnings are above the table, and only the matching option waives them.
-    let itself =
-        quiet.header.plan.arms.iter().find(|planned| planned.role == Role::AgainstItself).expect("one").id;
+    let itself = quiet.header.plan.arms.iter().find(|planned| planned.role == Role::Control).expect("one").id;
     let warned = changed("warned", &|record| {
         record
             .samples

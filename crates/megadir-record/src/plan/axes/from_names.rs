@@ -9,7 +9,7 @@ use crate::data::MakeDirectories;
 use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
 use crate::plan::{Arm, Group, GroupRule, Pair, Plan, Stage, Work};
 
-const ITSELF: &str = " (itself)";
+const CONTROL_SUFFIX: &str = " (itself)";
 const WALL_TIME: &str = ", wall time per file";
 
 pub fn complete(plan: &mut Plan) {
@@ -64,9 +64,9 @@ fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
     let mut name = planned.name.clone();
     let label = plan.file_system_of(planned.data).map(|of| of.label.clone());
     let file_system = label.filter(|label| without_suffix(&mut name, label));
-    let itself = name.contains(ITSELF);
-    name = name.replacen(ITSELF, "", 1);
-    let mut suffixes = Axes { file_system, itself, ..Axes::default() };
+    let is_control = name.contains(CONTROL_SUFFIX);
+    name = name.replacen(CONTROL_SUFFIX, "", 1);
+    let mut suffixes = Axes { file_system, is_control, ..Axes::default() };
     if let Some((rest, state)) = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (for ")) {
         (suffixes.for_cache, name) = (Some(state.to_owned()), rest.to_owned());
     }
@@ -84,7 +84,7 @@ fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
         cache: suffixes.cache.clone(),
         for_cache: suffixes.for_cache.clone(),
         file_system: suffixes.file_system.clone(),
-        itself,
+        is_control,
         ..axes
     };
     let axes = suffixed(of_work(plan, planned, &name));

@@ -17,7 +17,7 @@ pub(super) struct RowArms<'a> {
 
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
-    let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();
+    let counts = |planned: &&Arm| planned.role != Role::Control && !planned.groups.is_empty();
     for planned in plan.arms.iter().filter(counts) {
         let Some(on) = plan.data_set(planned.data).and_then(|data| data.on) else { continue };
         if plan.file_system(on).is_none() {
@@ -68,10 +68,10 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let state = planned.axes.cache.clone();
     let by_name = (work.access != Access::Directory).then(|| "by name".into());
     let parts = [Some(workers(work, planned.axes.worker_kind)), sync(work), by_name];
-    let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let label = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Times from a device would hide times from memory.
     let section = [work.operation.word().to_owned()].into_iter().chain(state).collect::<Vec<_>>().join(", ");
-    (section, what, work.access == Access::Directory)
+    (section, label, work.access == Access::Directory)
 }
 
 /// `kind`: of the arm's name; threads of ranks have none.

@@ -135,7 +135,7 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
 /// The listing's copy may be outdated for a file with several links.
 /// Attributes of an entry; nothing of its own keeps it.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<(Attributes, Option<Errno>), Errno> {
-    Ok((facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)?, None))
+    Ok((facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Query)?)?, None))
 }
 
 /// Only opening an entry to remove it shows whether this process may: a dry run does not look.

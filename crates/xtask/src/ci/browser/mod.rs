@@ -142,8 +142,8 @@ impl Browser {
         ];
         let options = json!({ "args": words, "binary": process::find_tool("chromium") });
         let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
-        let answer = browser.ask("/session", &json!({ "capabilities": { "alwaysMatch": wanted } }))?;
-        browser.session = answer["sessionId"].as_str().ok_or("chromedriver gave no session")?.to_owned();
+        let reply = browser.send("/session", &json!({ "capabilities": { "alwaysMatch": wanted } }))?;
+        browser.session = reply["sessionId"].as_str().ok_or("chromedriver gave no session")?.to_owned();
         Ok(browser)
     }
 
@@ -157,18 +157,18 @@ impl Browser {
 
     pub(crate) fn open(&self, page: &Path) -> Result<(), String> {
         let page = page.canonicalize().map_err(|error| format!("cannot open {}: {error}", page.display()))?;
-        self.ask(&self.command("url"), &json!({ "url": format!("file://{}", page.display()) })).map(|_| ())
+        self.send(&self.command("url"), &json!({ "url": format!("file://{}", page.display()) })).map(|_| ())
     }
 
     pub(crate) fn check(&self, script: &str) -> Result<Vec<String>, String> {
-        let answer = self.ask(&self.command("execute/sync"), &json!({ "script": script, "args": [] }))?;
-        let lines = answer.as_array().ok_or("the check returned no list")?;
+        let reply = self.send(&self.command("execute/sync"), &json!({ "script": script, "args": [] }))?;
+        let lines = reply.as_array().ok_or("the check returned no list")?;
         Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
     }
 
     pub(crate) fn complaints(&self) -> Result<Vec<String>, String> {
-        let answer = self.ask(&self.command("se/log"), &json!({ "type": "browser" }))?;
-        let lines = answer.as_array().ok_or("the driver has no log")?;
+        let reply = self.send(&self.command("se/log"), &json!({ "type": "browser" }))?;
+        let lines = reply.as_array().ok_or("the driver has no log")?;
         Ok(lines.iter().map(|line| format!("console: {}", line["message"])).collect())
     }
 
@@ -180,30 +180,30 @@ impl Browser {
             how["clip"] = json!({ "x": 0, "y": 0, "width": of("width"), "height": of("height").min(16_000.0), "scale": 1 });
             how["captureBeyondViewport"] = json!(true);
         }
-        let answer = self.tools("Page.captureScreenshot", &how)?;
-        let text = answer["data"].as_str().ok_or("no screenshot")?;
+        let reply = self.tools("Page.captureScreenshot", &how)?;
+        let text = reply["data"].as_str().ok_or("no screenshot")?;
         base64::engine::general_purpose::STANDARD
             .decode(text)
             .map_err(|error| format!("cannot decode the screenshot: {error}"))
     }
 
     fn tools(&self, command: &str, parameters: &Value) -> Result<Value, String> {
-        self.ask(&self.command("goog/cdp/execute"), &json!({ "cmd": command, "params": parameters }))
+        self.send(&self.command("goog/cdp/execute"), &json!({ "cmd": command, "params": parameters }))
     }
 
     fn command(&self, name: &str) -> String {
         format!("/session/{}/{name}", self.session)
     }
 
-    fn ask(&self, path: &str, body: &Value) -> Result<Value, String> {
-        let failed = |what: &str| format!("chromedriver, {path}: {what}");
+    fn send(&self, path: &str, body: &Value) -> Result<Value, String> {
+        let failed = |reason: &str| format!("chromedriver, {path}: {reason}");
         let answered = request(self.port, "POST", path, &body.to_string());
         let (status, text) = answered.map_err(|error| failed(&error.to_string()))?;
-        let answer: Value = serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))?;
+        let reply: Value = serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))?;
         if status == 200 {
-            Ok(answer["value"].clone())
+            Ok(reply["value"].clone())
         } else {
-            Err(failed(&answer["value"]["message"].to_string()))
+            Err(failed(&reply["value"]["message"].to_string()))
         }
     }
 }

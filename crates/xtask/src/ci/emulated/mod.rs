@@ -270,11 +270,11 @@ fn run_inside(
     machine.run(&out)
 }
 
-fn status(out: &Path, file: &str, what: &str) -> Option<String> {
+fn status(out: &Path, file: &str, label: &str) -> Option<String> {
     match std::fs::read_to_string(out.join(file)) {
         Ok(code) if code.trim() == "0" => None,
-        Ok(code) => Some(format!("{what}: exit code {}", code.trim())),
-        Err(_) => Some(format!("{what}: did not end")),
+        Ok(code) => Some(format!("{label}: exit code {}", code.trim())),
+        Err(_) => Some(format!("{label}: did not end")),
     }
 }
 

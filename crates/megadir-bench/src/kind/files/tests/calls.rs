@@ -76,7 +76,7 @@ fn small() -> Data {
     Data { entries: 2500, source: DataSource::Made(Made::flat(NameScheme::Md5, 100)), ..flat() }
 }
 
-fn told(calls: &[(&str, u64)]) -> BTreeMap<String, u64> {
+fn counts(calls: &[(&str, u64)]) -> BTreeMap<String, u64> {
     calls.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
@@ -101,7 +101,7 @@ fn an_operation_makes_its_own_calls_and_no_others() {
         ),
     ];
     for (work, expected) in rows {
-        assert_eq!(each(&work, &data, make, &mount.path()), told(expected), "{work:?}");
+        assert_eq!(each(&work, &data, make, &mount.path()), counts(expected), "{work:?}");
     }
 }
 
@@ -119,8 +119,8 @@ fn written_files_are_synced_by_the_policy() {
         (create(SyncPolicy::FileAndDirectory, false), &[("fsync", 2)]),
     ];
     for (work, more) in rows {
-        let mut expected = told(&[("openat", 1), ("write", 1), ("close", 1)]);
-        expected.extend(told(more));
+        let mut expected = counts(&[("openat", 1), ("write", 1), ("close", 1)]);
+        expected.extend(counts(more));
         assert_eq!(each(&work, &data, |_, _| (), &mount.path()), expected, "{work:?}");
     }
     let top = mount.path().join("end");

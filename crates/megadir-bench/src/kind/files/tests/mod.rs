@@ -142,15 +142,15 @@ fn place() -> Result<Mount, String> {
 }
 
 #[cfg(windows)]
-fn place() -> Result<Place, String> {
-    tempfile::tempdir().map(Place).map_err(|error| error.to_string())
+fn place() -> Result<Scratch, String> {
+    tempfile::tempdir().map(Scratch).map_err(|error| error.to_string())
 }
 
 #[cfg(windows)]
-struct Place(tempfile::TempDir);
+struct Scratch(tempfile::TempDir);
 
 #[cfg(windows)]
-impl Place {
+impl Scratch {
     fn path(&self) -> PathBuf {
         self.0.path().to_owned()
     }
@@ -158,7 +158,7 @@ impl Place {
 
 /// Checks the files against the data set and returns their inode numbers.
 fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>) -> Vec<u64> {
-    let one = |index| {
+    let file = |index| {
         let path = top.join(path_of(files, index));
         let content = std::fs::read(&path).unwrap();
         let mut expected = vec![0; files.size_bytes(index) as usize];
@@ -166,7 +166,7 @@ fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>)
         assert!(content == expected, "{path:?}");
         number_of(&path)
     };
-    indices.map(one).collect()
+    indices.map(file).collect()
 }
 
 fn count(path: &Path) -> (u64, u64) {

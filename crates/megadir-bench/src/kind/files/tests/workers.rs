@@ -268,7 +268,7 @@ fn worker_processes_end_with_a_killed_run() {
     run.kill().unwrap();
     run.wait().unwrap();
     #[cfg(target_os = "linux")]
-    they_are_gone(&workers);
+    wait_until_exited(&workers);
     // Calls in progress finish; then the number of files stays constant.
     let start = Instant::now();
     let mut before = count(&mount.path());
@@ -284,7 +284,7 @@ fn worker_processes_end_with_a_killed_run() {
 }
 
 #[cfg(target_os = "linux")]
-fn they_are_gone(workers: &[u32]) {
+fn wait_until_exited(workers: &[u32]) {
     assert_eq!(workers.len(), 3);
     let alive = |pid: &u32| {
         // A zombie creates nothing any more.

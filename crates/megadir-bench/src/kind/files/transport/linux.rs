@@ -15,7 +15,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{LOOK, Lines, say};
+use super::{LOOK, Lines, send};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
@@ -61,8 +61,8 @@ impl Host {
 }
 
 impl Link {
-    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        say(self.from.get_mut(), message)
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        send(self.from.get_mut(), message)
     }
 }
 
@@ -108,12 +108,12 @@ impl Guest {
         if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has exited")) }
     }
 
-    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        self.0.say(message)
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        self.0.send(message)
     }
 
-    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
-        self.0.hear()?.ok_or_else(|| io::Error::other("the run does not answer"))
+    pub(crate) fn receive<M: DeserializeOwned>(&mut self) -> io::Result<M> {
+        self.0.receive()?.ok_or_else(|| io::Error::other("the run does not answer"))
     }
 }
 

@@ -61,8 +61,8 @@ pub(crate) struct Go {
 
 /// `Whole`: a rank did the whole work of a block.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "said")]
-pub(crate) enum Said {
+#[serde(rename_all = "kebab-case", tag = "reply")]
+pub(crate) enum Reply {
     Ready,
     Waiting,
     Done { report: Report, latency: Option<Latency> },
@@ -74,7 +74,7 @@ pub(crate) enum Said {
     Failed { reason: String },
 }
 
-impl From<WorkError> for Said {
+impl From<WorkError> for Reply {
     fn from(error: WorkError) -> Self {
         match error {
             WorkError::Refused(refused) => Self::Refused(refused),
@@ -85,14 +85,14 @@ impl From<WorkError> for Said {
     }
 }
 
-impl Said {
+impl Reply {
     pub(crate) fn checked(self, stage: &'static str, who: impl Display) -> Result<Self> {
         match self {
             Self::Refused(refused) => Err(WorkError::Refused(refused)),
             Self::ProgramFailed { reason } => Err(WorkError::Program(reason)),
             Self::Stopped => Err(WorkError::Stopped),
             Self::Failed { reason } => Err(WorkError::other(stage, format!("{who}: {reason}"))),
-            said => Ok(said),
+            reply => Ok(reply),
         }
     }
 }
@@ -109,7 +109,7 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
-pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)
@@ -127,7 +127,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// `None` if the next message has not come entirely within the time limit of a read.
-    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+    pub(crate) fn receive<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         let left = (LINE_BYTES_MAX - self.begun.len()) as u64;
         match self.from.by_ref().take(left).read_until(b'\n', &mut self.begun) {
             Ok(_) if self.begun.ends_with(b"\n") => {

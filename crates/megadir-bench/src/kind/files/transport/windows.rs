@@ -12,7 +12,7 @@ use megadir_sys::windows::process::{Gate, Given, Job, give, take};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{LOOK, Lines, say};
+use super::{LOOK, Lines, send};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
@@ -27,12 +27,12 @@ pub(crate) struct Host {
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    says: Option<ChildStdin>,
+    input: Option<ChildStdin>,
     /// Write end of the answer pipe. Once it is passed, only the worker has it, so that its exit closes the pipe.
-    answers: Option<PipeWriter>,
+    replies: Option<PipeWriter>,
     /// Handles passed since the worker's last answer; after an answer the worker owns its duplicates.
     given: Vec<Given>,
-    lines: Lines<Answers>,
+    lines: Lines<ReplyPipe>,
 }
 
 /// Numbers of handles.
@@ -40,7 +40,7 @@ pub(crate) struct Link {
 struct Handed {
     data: u64,
     barrier: u64,
-    answers: u64,
+    replies: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,20 +55,20 @@ impl Host {
 
     /// The worker waits for its task and exits if none comes.
     pub(crate) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
-        let (hears, answers) = io::pipe()?;
+        let (reading, replies) = io::pipe()?;
         let mut child = Command::new(&command.program)
             .args(&command.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .creation_flags(NEW_PROCESS_GROUP)
             .spawn()?;
-        let says = child.stdin.take();
-        let lines = Lines::new(Answers::listen(hears));
-        Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
+        let input = child.stdin.take();
+        let lines = Lines::new(ReplyPipe::listen(reading));
+        Ok((child, Link { input, replies: Some(replies), given: Vec::new(), lines }))
     }
 
     pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
-        let Some(answers) = link.answers.take() else {
+        let Some(replies) = link.replies.take() else {
             return Err(io::Error::other("it already has all it needs"));
         };
         let to = worker.as_handle();
@@ -76,14 +76,14 @@ impl Host {
         let handed = Handed {
             data: link.give(data, to)?,
             barrier: link.give(self.gate.as_handle(), to)?,
-            answers: link.give(answers.as_handle(), to)?,
+            replies: link.give(replies.as_handle(), to)?,
         };
-        link.say(&handed)
+        link.send(&handed)
     }
 
     pub(crate) fn hand_data(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let data = link.give(data, worker.as_handle())?;
-        link.say(&HandedData { data })
+        link.send(&HandedData { data })
     }
 
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
@@ -99,39 +99,39 @@ impl Link {
         Ok(number)
     }
 
-    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        let says = self.says.as_mut().ok_or_else(|| io::Error::other("it has no standard input"))?;
-        say(says, message)
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or_else(|| io::Error::other("it has no standard input"))?;
+        send(input, message)
     }
 
-    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
-        let heard = self.lines.hear()?;
-        if heard.is_some() {
+    pub(crate) fn receive<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        let received = self.lines.receive()?;
+        if received.is_some() {
             self.given.clear();
         }
-        Ok(heard)
+        Ok(received)
     }
 }
 
 /// A worker's answers, read by a thread because reads from a pipe have no timeout.
 #[derive(Debug)]
-struct Answers {
+struct ReplyPipe {
     pieces: Receiver<io::Result<Vec<u8>>>,
     left: VecDeque<u8>,
 }
 
-impl Answers {
+impl ReplyPipe {
     fn listen(mut from: PipeReader) -> Self {
         let (to, pieces) = channel();
         std::thread::spawn(move || {
             loop {
                 let mut piece = vec![0; 4096];
-                let heard = from.read(&mut piece).map(|length| {
+                let received = from.read(&mut piece).map(|length| {
                     piece.truncate(length);
                     piece
                 });
-                let ended = heard.as_ref().map_or(true, Vec::is_empty);
-                if to.send(heard).is_err() || ended {
+                let ended = received.as_ref().map_or(true, Vec::is_empty);
+                if to.send(received).is_err() || ended {
                     return;
                 }
             }
@@ -140,7 +140,7 @@ impl Answers {
     }
 }
 
-impl Read for Answers {
+impl Read for ReplyPipe {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if self.left.is_empty() {
             self.left = match self.pieces.recv_timeout(LOOK) {
@@ -156,7 +156,7 @@ impl Read for Answers {
 #[derive(Debug)]
 pub(crate) struct Guest {
     lines: Lines<File>,
-    answers: Option<File>,
+    replies: Option<File>,
 }
 
 #[derive(Debug)]
@@ -165,19 +165,19 @@ pub(crate) struct Barrier(Gate);
 impl Guest {
     /// The run's job ends this process with the run.
     pub(crate) fn join() -> io::Result<Self> {
-        let says = io::stdin().as_handle().try_clone_to_owned()?;
-        Ok(Self { lines: Lines::new(says.into()), answers: None })
+        let input = io::stdin().as_handle().try_clone_to_owned()?;
+        Ok(Self { lines: Lines::new(input.into()), replies: None })
     }
 
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let handed: Handed =
-            self.hear().map_err(|error| io::Error::new(error.kind(), "no task was passed"))?;
-        self.answers = Some(take(handed.answers)?.into());
+            self.receive().map_err(|error| io::Error::new(error.kind(), "no task was passed"))?;
+        self.replies = Some(take(handed.replies)?.into());
         Ok((take(handed.data)?, Barrier(take(handed.barrier)?.into())))
     }
 
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
-        let handed: HandedData = self.hear()?;
+        let handed: HandedData = self.receive()?;
         take(handed.data)
     }
 
@@ -186,13 +186,13 @@ impl Guest {
         Ok(())
     }
 
-    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        let answers = self.answers.as_mut().ok_or_else(|| io::Error::other("no task was passed"))?;
-        say(answers, message)
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let replies = self.replies.as_mut().ok_or_else(|| io::Error::other("no task was passed"))?;
+        send(replies, message)
     }
 
-    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
-        self.lines.hear()?.ok_or_else(|| io::Error::other("the run does not answer"))
+    pub(crate) fn receive<M: DeserializeOwned>(&mut self) -> io::Result<M> {
+        self.lines.receive()?.ok_or_else(|| io::Error::other("the run does not answer"))
     }
 }
 

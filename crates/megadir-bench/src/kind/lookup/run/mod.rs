@@ -68,7 +68,7 @@ impl<'a> Lookup<'a> {
             Keys::Random => (0..count).map(|_| random.below(entries).unwrap_or(0)).collect(),
             Keys::Zipf => {
                 let Ok(zipf) = Zipf::new(entries as f64, 1.0) else { return vec![at(0)] };
-                let mut random = Source(random);
+                let mut random = RandomSource(random);
                 let rank = |_| (zipf.sample(&mut random) as u64).clamp(1, entries) - 1;
                 if block.distinct {
                     let mut seen = HashSet::new();
@@ -120,9 +120,9 @@ impl Workload for Lookup<'_> {
     }
 }
 
-struct Source(SplitMix64);
+struct RandomSource(SplitMix64);
 
-impl rand_core::TryRng for Source {
+impl rand_core::TryRng for RandomSource {
     type Error = rand_core::Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
@@ -247,11 +247,11 @@ mod windows {
 
     #[inline]
     pub(crate) fn exists(call: LookupCall, directory: Borrowed<'_>, name: &Name) -> io::Result<bool> {
-        let asked = match call {
+        let status = match call {
             LookupCall::AttributesByPath => facts::of_terminated(name),
             LookupCall::AttributesByHandle | LookupCall::Fstatat => facts::of_name(directory, name),
         };
-        Ok(os::if_file_there(asked)?.is_some())
+        Ok(os::if_file_there(status)?.is_some())
     }
 
     #[cfg(test)]

@@ -124,9 +124,9 @@ fn no_name_is_looked_up_twice_after_a_drop() {
         assert_eq!(cold(1), cold(1));
         assert_ne!(cold(1), cold(2));
     }
-    let one = made(1);
+    let single = made(1);
     for keys in [Keys::Fixed, Keys::Random, Keys::Zipf] {
-        let lookup = Lookup::new(Presence::Present, keys, CALL, &one, 9);
+        let lookup = Lookup::new(Presence::Present, keys, CALL, &single, 9);
         assert_eq!(lookup.draw(BlockKey { distinct: true, ..key(1) }, 1), [0], "{keys:?}");
     }
 }

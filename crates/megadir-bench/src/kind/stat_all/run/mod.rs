@@ -12,7 +12,7 @@ use megadir_record::{Counted, ExpectedFiles};
 use crate::control::{COMPUTING, Result, RunControl, WorkError, marked};
 use crate::kind::{OTHER, WorkBlock, Workload, fold, name_hash, repeat};
 use crate::measure::Stopwatch;
-use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
+use crate::method::{METHODS, Method, QueryOrder, Reported, Way, method_named, unavailable};
 
 const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
 /// For backends that use their own, bytes: the smallest allowed.
@@ -54,10 +54,10 @@ impl Files {
         Ok(control.check_every(STEP, self.seen)?)
     }
 
-    fn expected(&self, tells: Tells) -> ExpectedFiles {
-        let hash = match tells {
-            Tells::SizesAndTimes => self.all,
-            Tells::Times | Tells::Seconds => self.times,
+    fn expected(&self, reported: Reported) -> ExpectedFiles {
+        let hash = match reported {
+            Reported::SizesAndTimes => self.all,
+            Reported::Times | Reported::Seconds => self.times,
         };
         ExpectedFiles { files: self.files, hash }
     }
@@ -88,21 +88,21 @@ pub(crate) struct Expected {
 
 impl Expected {
     pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self> {
-        let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
-        let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
+        let reports_seconds = METHODS.iter().any(|method| method.reported == Reported::Seconds);
+        let mut files = Files { rows: reports_seconds.then(Vec::new), ..Files::default() };
         std_fs(directory, &mut files, control)?;
         Ok(Self {
-            with_sizes: files.expected(Tells::SizesAndTimes),
-            times_only: files.expected(Tells::Times),
+            with_sizes: files.expected(Reported::SizesAndTimes),
+            times_only: files.expected(Reported::Times),
             in_seconds: files.in_seconds(),
         })
     }
 
     pub(crate) fn expected(&self, method: &str) -> Option<ExpectedFiles> {
-        Some(match method_named(method).ok()?.tells {
-            Tells::SizesAndTimes => self.with_sizes,
-            Tells::Times => self.times_only,
-            Tells::Seconds => self.in_seconds,
+        Some(match method_named(method).ok()?.reported {
+            Reported::SizesAndTimes => self.with_sizes,
+            Reported::Times => self.times_only,
+            Reported::Seconds => self.in_seconds,
         })
     }
 }
@@ -127,7 +127,7 @@ impl FileAttributes {
                 marked(control.heartbeat, COMPUTING, || cpp_filesystem(directory, &mut files))?;
             }
         }
-        let ExpectedFiles { files: entries, hash } = files.expected(self.method.tells);
+        let ExpectedFiles { files: entries, hash } = files.expected(self.method.reported);
         Ok(Counted { entries, hash, calls: files.calls, written_bytes: 0 })
     }
 
@@ -160,7 +160,7 @@ impl FileAttributes {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
         };
         let threads = self.threads;
-        let reason = self.method.what;
+        let reason = self.method.description;
         let listing = Choice {
             backend: megadir::backend(backend)?,
             options: self.options(),
@@ -169,9 +169,9 @@ impl FileAttributes {
             reason,
         };
         let strategy = match order {
-            AskingOrder::Listing => Strategy::AtOnce,
-            AskingOrder::Chunks => Strategy::Chunks { threads },
-            AskingOrder::Inode => Strategy::Windows { entries: attribute_policy::WINDOW_ENTRIES, threads },
+            QueryOrder::Listing => Strategy::AtOnce,
+            QueryOrder::Chunks => Strategy::Chunks { threads },
+            QueryOrder::Inode => Strategy::Windows { entries: attribute_policy::WINDOW_ENTRIES, threads },
         };
         Ok(AttributeChoice {
             listing,
@@ -242,7 +242,7 @@ mod system {
         let mut path = directory.path().as_os_str().as_bytes().to_vec();
         path.push(b'/');
         let prefix = path.len();
-        let mut asked = 0;
+        let mut stat_calls = 0;
         while let Some(batch) = reader.next_batch()? {
             control.check()?;
             for entry in batch.entries() {
@@ -251,7 +251,7 @@ mod system {
                 path.push(0);
                 let path =
                     CStr::from_bytes_with_nul(&path).map_err(|error| WorkError::other("lstat", error))?;
-                asked += 1;
+                stat_calls += 1;
                 match rustix::fs::lstat(path) {
                     Ok(status) => {
                         if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
@@ -266,7 +266,7 @@ mod system {
                 }
             }
         }
-        files.calls = reader.calls().map(|calls| calls + asked);
+        files.calls = reader.calls().map(|calls| calls + stat_calls);
         Ok(())
     }
 

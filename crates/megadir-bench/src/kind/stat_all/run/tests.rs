@@ -12,7 +12,7 @@ use super::{Expected, FileAttributes, Files};
 use crate::control::RunControl;
 use crate::kind::{BlockKey, WorkBlock, Workload};
 use crate::measure::{Calibration, Stopwatch};
-use crate::method::{METHODS, Method, Tells};
+use crate::method::{METHODS, Method, Reported};
 
 #[cfg(target_os = "linux")]
 #[path = "tests/linux.rs"]
@@ -111,7 +111,7 @@ fn faulty(directory: &Dir, buffer_bytes: usize) -> ExpectedFiles {
             }
         }
     }
-    files.expected(Tells::SizesAndTimes)
+    files.expected(Reported::SizesAndTimes)
 }
 
 #[test]

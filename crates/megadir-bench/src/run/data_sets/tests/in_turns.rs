@@ -44,10 +44,10 @@ fn data_sets_are_created_in_turns_and_their_space_is_counted() {
     let sets =
         vec![(MadeSource::flat(NameScheme::Md5, 32), 5000), (before, 2500), (layout("prefix:1/1"), 2500)];
     let plan = plan_of(sets);
-    let mut told = Vec::new();
-    let (volumes, made) = build_in(parent.path(), &plan, &mut told);
-    assert!(told.is_sorted_by_key(|progress| progress.done), "progress goes on over all data sets");
-    assert!(told.iter().all(|progress| progress.of == 10_000) && told.last().unwrap().done == 10_000);
+    let mut events = Vec::new();
+    let (volumes, made) = build_in(parent.path(), &plan, &mut events);
+    assert!(events.is_sorted_by_key(|progress| progress.done), "progress goes on over all data sets");
+    assert!(events.iter().all(|progress| progress.of == 10_000) && events.last().unwrap().done == 10_000);
     for (set, directory) in made.built.sets.iter().zip(&made.directories) {
         assert_eq!(set.used, counted(directory.path()), "{:?}", set.data);
         assert!(set.files_ns > 0);

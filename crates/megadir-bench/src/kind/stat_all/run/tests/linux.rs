@@ -70,9 +70,9 @@ fn methods_match_the_oracle_on_tmpfs() {
 fn bulk_call_of_another_file_system_is_refused_with_the_reason() {
     let mount = require!(Mount::make(&TMPFS));
     let directory = Dir::open(mount.path()).unwrap();
-    for (name, says) in [("xfs-bulkstat", "XFS"), ("btrfs-search", "btrfs"), ("ext4-device", "ext4")] {
+    for (name, message) in [("xfs-bulkstat", "XFS"), ("btrfs-search", "btrfs"), ("ext4-device", "ext4")] {
         let method = method_named(name).unwrap();
         let reason = unavailable(method, &directory).unwrap();
-        assert!(reason.contains(says), "{name}: {reason}");
+        assert!(reason.contains(message), "{name}: {reason}");
     }
 }
