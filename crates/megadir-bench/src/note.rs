@@ -23,6 +23,8 @@ megadir_record::named! {
         NoCycleCounter = "no-cycle-counter",
         ClockDrift = "clock-drift",
         SlowLoop = "slow-loop",
+        /// The loop is slow because the program was built without optimization.
+        DebugBuild = "debug-build",
         /// Worker threads could not get descriptor tables of their own.
         SharedDescriptors = "shared-descriptors",
         Leftovers = "leftovers",

@@ -170,6 +170,21 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
                 .to_owned(),
         );
     }
+    if command == "list"
+        && after
+            .iter()
+            .any(|word| *word == "--parquet" || word.starts_with("-o") || word.starts_with("--output"))
+    {
+        return Some(
+            "list writes no Parquet and no file; write 'megadir scan DIR --output FILE.parquet', or 'megadir list --json DIR > FILE'"
+                .to_owned(),
+        );
+    }
+    if command == "list" && sorts_by_time(after) {
+        return Some(
+            "--sort has no such key; write --sort mtime for the time of the last change, as ls -t".to_owned(),
+        );
+    }
     let has_conditions = of.get_arguments().any(|argument| argument.get_long() == Some("path-match"));
     if !has_conditions {
         return None;
@@ -199,6 +214,14 @@ fn is_force(word: &str) -> bool {
     let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
     letters.is_some_and(|letters| letters.chars().all(|letter| "rRfv".contains(letter)))
         || matches!(word, "--recursive" | "--force")
+}
+
+/// `--sort time` and `--sort date`, as other programs have them.
+fn sorts_by_time(words: &[&str]) -> bool {
+    const TIMES: [&str; 5] = ["time", "date", "modified", "newest", "age"];
+    let values = words.windows(2).filter(|pair| pair[0] == "--sort").map(|pair| pair[1]);
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--sort="));
+    values.chain(joined).any(|key| TIMES.contains(&key))
 }
 
 /// `-t` among the letters of `ls`, such as `-lt`.

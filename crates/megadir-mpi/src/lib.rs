@@ -9,10 +9,11 @@
 //! The library is opened at run time, so no program needs MPI to start. Calls are collective, each rank makes the same calls in
 //! the same order, except `send` and `receive`, which are between two ranks. Limits: Linux; one world per process; no rank may be lost.
 //!
-//! `launcher.rs` recognises the launcher by the environment, from one table. `world.rs` opens the library
+//! `attendance.rs` finds the ranks that a meeting waits for. `launcher.rs` recognises the launcher by the environment, from one table. `world.rs` opens the library
 //! (`megadir_sys::mpi` has the constants of the three binary interfaces in one table). All waits are nonblocking calls
 //! of MPI with a test and a pause, so that ranks that wait leave the processor to others.
 
+mod attendance;
 mod launcher;
 mod world;
 

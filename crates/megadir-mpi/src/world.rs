@@ -7,10 +7,13 @@ use std::path::Path;
 
 use megadir_sys::mpi::{Library, Mpi};
 
+use crate::attendance::{Attendance, Meeting};
 use crate::launcher::ANY;
 use crate::{Error, Launcher, Pause};
 
 const PIECE_BYTES: u64 = 256 << 10;
+const TURNS_PER_LOOK: u32 = 1024;
+const NAMES_MAX: usize = 10;
 
 /// Seen by one process; used by the thread that joined.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub struct World {
     mpi: Mpi,
     library: String,
     hosts: Vec<String>,
+    attendance: Attendance,
+    report: Option<fn(&str)>,
 }
 
 impl World {
@@ -43,9 +48,15 @@ impl World {
             return Err(Error::NoLauncher);
         }
         let host = mpi.host()?;
-        let mut world = Self { mpi, library: format!("{version} ({abi})"), hosts: Vec::new() };
+        let mut world = Self {
+            mpi,
+            library: format!("{version} ({abi})"),
+            hosts: Vec::new(),
+            attendance: Attendance::default(),
+            report: None,
+        };
         let mut first = proof.to_bytes();
-        world.mpi.broadcast(&mut first)?;
+        world.mpi.broadcast(&mut first, &mut std::thread::yield_now)?;
         let names = world.gather(host.as_bytes())?;
         let names = world.send_to_all(&names.join(&b'\n'))?;
         world.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
@@ -92,16 +103,16 @@ impl World {
     /// Returns rank 0's bytes at all ranks.
     pub fn send_to_all(&self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut length = (bytes.len() as u64).to_le_bytes();
-        self.mpi.broadcast(&mut length)?;
+        self.mpi.broadcast(&mut length, &mut self.without_sleep())?;
         let mut all =
             if self.rank() == 0 { bytes.to_vec() } else { vec![0; u64::from_le_bytes(length) as usize] };
-        self.mpi.broadcast(&mut all)?;
+        self.mpi.broadcast(&mut all, &mut self.without_sleep())?;
         Ok(all)
     }
 
     /// Returns the bytes of all ranks at rank 0, nothing elsewhere.
     pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-        self.mpi.gather(bytes)
+        self.mpi.gather(bytes, &mut self.without_sleep())
     }
 
     /// Sends to one rank, which must receive. Calls `waiting` at least every few milliseconds until then.
@@ -119,14 +130,59 @@ impl World {
         self.mpi.receive(&mut || std::thread::sleep(pause.longer()))
     }
 
+    /// Sets the function that gets a line at rank 0 when [`World::barrier`] or [`World::meet`] has waited for a minute for other
+    /// ranks: it names these.
+    pub fn report_absent(&mut self, report: fn(&str)) {
+        self.report = Some(report);
+    }
+
     /// Waits without sleeping.
     pub fn barrier(&self) -> io::Result<()> {
-        self.mpi.barrier()
+        let mut pause = self.without_sleep();
+        self.mpi
+            .meet(|| {
+                pause();
+                true
+            })
+            .map(drop)
+    }
+
+    /// Pause of one collective call.
+    fn without_sleep(&self) -> impl FnMut() {
+        let (mut meeting, mut turns) = (self.attendance.begin(), 0_u32);
+        move || {
+            // Reading the clock costs as much as a test of the call.
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(TURNS_PER_LOOK) {
+                self.look(&mut meeting);
+            }
+            std::thread::yield_now();
+        }
     }
 
     /// Calls `pause` while waiting. Once that returns `false`, so does this, and only [`World::abort`] remains.
-    pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
-        self.mpi.meet(pause)
+    pub fn meet(&self, mut pause: impl FnMut() -> bool) -> io::Result<bool> {
+        let mut meeting = self.attendance.begin();
+        self.mpi.meet(|| {
+            self.look(&mut meeting);
+            pause()
+        })
+    }
+
+    /// A sign that cannot be sent is no reason to end a meeting.
+    fn look(&self, meeting: &mut Meeting<'_>) {
+        let (Ok(Some((absent, waited))), Some(report)) = (meeting.look(&self.mpi), self.report) else {
+            return;
+        };
+        let name = |rank: &u32| format!("rank {rank} on '{}'", self.hosts[*rank as usize]);
+        let names: Vec<String> = absent.iter().take(NAMES_MAX).map(name).collect();
+        let more = absent.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        report(&format!(
+            "waiting for {}{more} for {} s: it hangs or works longer than the others; Ctrl-C ends the run",
+            names.join(", "),
+            waited.as_secs()
+        ));
     }
 
     pub fn finish(self) -> io::Result<()> {

@@ -58,6 +58,7 @@ type Status = [u64; 16];
 /// Tag of sender and length, and that of the bytes, which follow: so no field of a status is read.
 const HEADER: c_int = 1;
 const BODY: c_int = 2;
+const SIGN: c_int = 3;
 /// At least `MPI_MAX_LIBRARY_VERSION_STRING` of every library.
 const TEXT_BYTES: usize = 8192;
 
@@ -183,14 +184,6 @@ impl Mpi {
         Ok(words.collect::<Vec<_>>().join(" "))
     }
 
-    pub fn barrier(&self) -> io::Result<()> {
-        let goes_on = || {
-            std::thread::yield_now();
-            true
-        };
-        self.meet(goes_on).map(drop)
-    }
-
     /// Calls `pause` while waiting for all ranks, and returns `false` as soon as that does. Then the ranks
     /// can no longer meet, and only [`Mpi::abort`] remains.
     pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
@@ -239,20 +232,44 @@ impl Mpi {
     /// A message that another rank has begun to send, and that rank; `None` if there is none. Calls `pause` until all of it
     /// is there.
     pub fn receive(&self, pause: &mut dyn FnMut()) -> io::Result<Option<(u32, Vec<u8>)>> {
-        let (mut found, mut status): (c_int, Status) = (0, [0; 16]);
-        let Library { calls, world, abi, .. } = &self.library;
-        // SAFETY: MPI is initialised, in this thread; flag and status are written, and the status has room.
-        let done = unsafe { (calls.probe)(abi.any_source, HEADER, *world, &raw mut found, &raw mut status) };
-        checked("MPI_Iprobe", done)?;
-        if found == 0 {
+        let mut header = [0; 16];
+        if !self.receive_if_sent(&mut header, HEADER, pause)? {
             return Ok(None);
         }
-        let mut header = [0; 16];
-        self.receive_into(&mut header, abi.any_source, HEADER, pause)?;
         let [from, length] = [0, 1].map(|at| u64::from_le_bytes(header.as_chunks().0[at]));
         let mut bytes = vec![0; length as usize];
         self.receive_into(&mut bytes, from as c_int, BODY, pause)?;
         Ok(Some((from as u32, bytes)))
+    }
+
+    /// Sends rank 0 this rank's number, without waiting until it has arrived. The message is never freed: a rank sends few.
+    pub fn send_sign(&self) -> io::Result<()> {
+        let message = Box::leak(Box::new(u64::from(self.rank).to_le_bytes()));
+        let Library { calls, world, byte, .. } = &self.library;
+        let (from, mut request) = (message.as_ptr().cast(), 0);
+        // SAFETY: MPI is initialised, in this thread; the message has 8 bytes, and is never freed.
+        let done = unsafe { (calls.send)(from, 8, *byte, 0, SIGN, *world, &raw mut request) };
+        checked("MPI_Isend", done)
+    }
+
+    /// Rank whose sign has arrived at rank 0.
+    pub fn receive_sign(&self) -> io::Result<Option<u32>> {
+        let mut message = [0; 8];
+        let found = self.receive_if_sent(&mut message, SIGN, &mut std::thread::yield_now)?;
+        Ok(found.then(|| u64::from_le_bytes(message) as u32))
+    }
+
+    /// `false` if no rank has begun to send a message with this tag.
+    fn receive_if_sent(&self, bytes: &mut [u8], tag: c_int, pause: &mut dyn FnMut()) -> io::Result<bool> {
+        let (mut found, mut status): (c_int, Status) = (0, [0; 16]);
+        let Library { calls, world, abi, .. } = &self.library;
+        // SAFETY: MPI is initialised, in this thread; flag and status are written, and the status has room.
+        let done = unsafe { (calls.probe)(abi.any_source, tag, *world, &raw mut found, &raw mut status) };
+        checked("MPI_Iprobe", done)?;
+        if found != 0 {
+            self.receive_into(bytes, abi.any_source, tag, pause)?;
+        }
+        Ok(found != 0)
     }
 
     fn receive_into(
@@ -278,8 +295,8 @@ impl Mpi {
         self.completed(request, goes_on).map(drop)
     }
 
-    /// From rank 0 to all ranks; all slices have the same length.
-    pub fn broadcast(&self, bytes: &mut [u8]) -> io::Result<()> {
+    /// From rank 0 to all ranks; all slices have the same length. Calls `pause` while waiting.
+    pub fn broadcast(&self, bytes: &mut [u8], pause: &mut dyn FnMut()) -> io::Result<()> {
         let Library { calls, world, byte, .. } = &self.library;
         if bytes.is_empty() {
             return Ok(());
@@ -289,11 +306,11 @@ impl Mpi {
         // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
         let done = unsafe { (calls.broadcast)(buffer, count, *byte, 0, *world, &raw mut request) };
         checked("MPI_Ibcast", done)?;
-        self.finish(request, &mut std::thread::yield_now)
+        self.finish(request, pause)
     }
 
-    /// Every rank's bytes at rank 0, nothing elsewhere.
-    pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    /// Every rank's bytes at rank 0, nothing elsewhere. Calls `pause` while waiting.
+    pub fn gather(&self, bytes: &[u8], pause: &mut dyn FnMut()) -> io::Result<Vec<Vec<u8>>> {
         let Library { calls, world, byte, .. } = &self.library;
         let (own, size) = (int(bytes.len())?, self.size as usize);
         let root = self.rank == 0;
@@ -306,7 +323,7 @@ impl Mpi {
         // buffers outlive the request.
         let done = unsafe { (calls.gather)(from, 4, *byte, to, 4, *byte, 0, *world, &raw mut request) };
         checked("MPI_Igather", done)?;
-        self.finish(request, &mut std::thread::yield_now)?;
+        self.finish(request, pause)?;
         let counts: Vec<c_int> =
             lengths.as_chunks().0.iter().map(|four| c_int::from_ne_bytes(*four)).collect();
         let mut offsets = Vec::with_capacity(counts.len());
@@ -325,7 +342,7 @@ impl Mpi {
         let done =
             unsafe { (calls.gather_v)(from, own, *byte, to, counts_at, offsets_at, *byte, 0, *world, at) };
         checked("MPI_Igatherv", done)?;
-        self.finish(request, &mut std::thread::yield_now)?;
+        self.finish(request, pause)?;
         if !root {
             return Ok(Vec::new());
         }

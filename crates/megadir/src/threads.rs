@@ -1,7 +1,32 @@
 //! Threads and what they share.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time of the last refusal of a thread. Asking again at every directory costs more than reading a small one.
+#[derive(Debug)]
+pub(crate) struct Refusal(Mutex<Option<Instant>>);
+
+/// Of this process: the limits are those of a user or a container.
+pub(crate) static REFUSAL: Refusal = Refusal(Mutex::new(None));
+
+const REMEMBERED: Duration = Duration::from_secs(1);
+
+impl Refusal {
+    /// Fails at once for a while after the system has refused a thread.
+    pub(crate) fn spawn<T>(&self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if lock(&self.0).is_some_and(|at| at.elapsed() < REMEMBERED) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        spawn().inspect_err(|error| {
+            if error.kind() == io::ErrorKind::WouldBlock {
+                *lock(&self.0) = Some(Instant::now());
+            }
+        })
+    }
+}
 
 /// Also after a panic of a thread that held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -25,12 +50,12 @@ impl<W> Handed<W> {
 /// returns the first work, for the caller's own thread.
 pub(crate) fn started<W, T>(
     works: impl Iterator<Item = W>,
-    mut spawn: impl FnMut(Handed<W>) -> std::io::Result<T>,
+    mut spawn: impl FnMut(Handed<W>) -> io::Result<T>,
 ) -> Result<Vec<T>, W> {
     let mut threads = Vec::new();
     for work in works {
         let slot = Arc::new(Mutex::new(Some(work)));
-        match spawn(Handed(Arc::clone(&slot))) {
+        match REFUSAL.spawn(|| spawn(Handed(Arc::clone(&slot)))) {
             Ok(thread) => threads.push(thread),
             Err(_) if threads.is_empty() => return Err(Handed(slot).take()),
             Err(_) => break,
@@ -56,5 +81,29 @@ impl<F: Fn()> Drop for OnPanic<F> {
         if std::thread::panicking() {
             (self.0)();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_remembered_for_a_while() {
+        let (refusal, mut asked) = (Refusal(Mutex::new(None)), 0);
+        for _ in 0..3 {
+            let refused = refusal.spawn(|| {
+                asked += 1;
+                Err::<(), _>(io::ErrorKind::WouldBlock.into())
+            });
+            assert!(refused.is_err());
+        }
+        assert_eq!(asked, 1);
+        *lock(&refusal.0) = Instant::now().checked_sub(REMEMBERED);
+        assert!(refusal.spawn(|| Ok(())).is_ok(), "asked again");
+        // Another error is no sign of a limit.
+        let other = Refusal(Mutex::new(None));
+        assert!(other.spawn(|| Err::<(), _>(io::ErrorKind::OutOfMemory.into())).is_err());
+        assert!(other.spawn(|| Ok(())).is_ok());
     }
 }

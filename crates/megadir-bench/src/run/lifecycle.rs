@@ -216,10 +216,12 @@ fn notes_on(check: &SelfCheck) -> Vec<Note> {
     }
     if check.null_loop_ns > NULL_NS_MAX {
         let cost = check.null_loop_ns;
-        let build =
-            if cfg!(debug_assertions) { ", because this program was built without optimization" } else { "" };
-        let text = format!("the empty measurement loop costs {cost:.0} ns per operation{build}");
-        notes.push(NoteKind::SlowLoop.note(text));
+        let text = format!("the empty measurement loop costs {cost:.0} ns per operation");
+        notes.push(match cfg!(debug_assertions) {
+            true => NoteKind::DebugBuild
+                .note(format!("{text}, because this megadir was built without optimization")),
+            false => NoteKind::SlowLoop.note(text),
+        });
     }
     notes
 }

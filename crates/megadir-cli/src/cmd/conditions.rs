@@ -123,6 +123,10 @@ impl Asked {
         Some(words.collect::<Option<Vec<_>>>()?.join(" "))
     }
 
+    pub(in crate::cmd) fn matches_paths(&self) -> bool {
+        !self.path_globs.is_empty()
+    }
+
     pub(in crate::cmd) fn by(&self) -> TimeKind {
         self.time().unwrap_or_default()
     }

@@ -85,7 +85,9 @@ pub(crate) fn join_workers(
     shift: Shift,
     heartbeat: &AtomicU64,
 ) -> Result<RankWorkers, CliError> {
-    RankWorkers::share(join()?, directory, shift == Shift::Host, heartbeat).map_err(failed)
+    let mut world = join()?;
+    world.report_absent(|line| eprintln!("megadir: {line}"));
+    RankWorkers::share(world, directory, shift == Shift::Host, heartbeat).map_err(failed)
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> CliError {

@@ -1,6 +1,6 @@
 //! Progress of a command: one line on standard error. On a terminal it is drawn once the command takes longer than [`DELAY`], by a
 //! thread that reads a counter, so that the work only adds to a number; another one looks at the work. Elsewhere a command that is
-//! not quiet and takes longer than [`LONG`] has one line at that moment, so that it does not seem to hang.
+//! not quiet has a line after [`LONG`], and again each time that [`AGAIN`] times as long has passed: it does not seem to hang, and fills no log.
 //!
 //! `ui::message` holds the line, so that anything else for the terminal clears it first. A run of `bench` draws between
 //! blocks instead, without a thread.
@@ -21,6 +21,8 @@ use crate::ui::message::{self, quoted, reason, unexamined};
 
 const DELAY: Duration = Duration::from_millis(500);
 const LONG: Duration = Duration::from_secs(10);
+/// 10 s, 1 min, 6 min, 36 min, 3.6 h.
+const AGAIN: u32 = 6;
 const TICK: Duration = Duration::from_millis(100);
 const AVERAGED: Duration = Duration::from_secs(5);
 /// Nothing bounds the work.
@@ -209,20 +211,27 @@ impl Drop for Ends<'_> {
 }
 
 fn mention(what: &str, counter: &Counter) {
-    let started = Instant::now();
+    let (started, mut due) = (Instant::now(), LONG);
     while !counter.ended.load(Ordering::Acquire) {
-        let left = LONG.saturating_sub(started.elapsed());
+        let left = due.saturating_sub(started.elapsed());
         if left.is_zero() {
-            return eprintln!("megadir: {}", long(what, counter.done.load(Ordering::Relaxed)));
+            eprintln!("megadir: {}", long(what, due, counter.done.load(Ordering::Relaxed)));
+            due *= AGAIN;
+        } else {
+            std::thread::park_timeout(left);
         }
-        std::thread::park_timeout(left);
     }
 }
 
-fn long(what: &str, done: u64) -> String {
+fn long(what: &str, after: Duration, done: u64) -> String {
+    let after = match after.as_secs() {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds if seconds < 3600 => format!("{} min", seconds / 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    };
     match done {
-        0 => format!("still working after {} s", LONG.as_secs()),
-        done => format!("still working after {} s: {} {what} so far", LONG.as_secs(), grouped(done)),
+        0 => format!("still working after {after}"),
+        done => format!("still working after {after}: {} {what} so far", grouped(done)),
     }
 }
 
@@ -331,9 +340,12 @@ mod tests {
     }
 
     #[test]
-    fn long_work_without_a_terminal_has_one_line() {
-        assert_eq!(long("entries read", 12_345), "still working after 10 s: 12 345 entries read so far");
-        assert_eq!(long("entries read", 0), "still working after 10 s");
+    fn long_work_without_a_terminal_has_a_line_at_growing_intervals() {
+        let after = |times| long("entries read", LONG * AGAIN.pow(times), 12_345 * u64::from(times));
+        assert_eq!(after(0), "still working after 10 s");
+        assert_eq!(after(1), "still working after 1 min: 12 345 entries read so far");
+        assert_eq!(after(3), "still working after 36 min: 37 035 entries read so far");
+        assert_eq!(after(4), "still working after 3 h 36 min: 49 380 entries read so far");
         let hidden = |is_quiet| Progress::on(ProgressDrawTarget::hidden(), "entries read", is_quiet, || None);
         assert_eq!([false, true].map(|is_quiet| hidden(is_quiet).thread.is_some()), [true, false]);
         assert!(!hidden(false).is_drawn());

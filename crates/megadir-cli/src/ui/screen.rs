@@ -31,10 +31,13 @@ pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &st
     text.push('\n');
 }
 
-/// A number with groups of digits and its unit are one word.
+/// A number with groups of digits and its unit are one word, and a quoted path with blanks is.
 fn words(paragraph: &str) -> Vec<&str> {
     let (mut words, mut start) = (Vec::new(), 0);
     for (space, _) in paragraph.match_indices(' ') {
+        if is_within_quotes(&paragraph[start..space], &paragraph[space..]) {
+            continue;
+        }
         let next = &paragraph[space + 1..];
         let next = next.split(' ').next().unwrap_or_default().trim_end_matches(['.', ',', ';', ':', ')']);
         let is_group = next.len() == 3 && next.bytes().all(|byte| byte.is_ascii_digit());
@@ -46,6 +49,16 @@ fn words(paragraph: &str) -> Vec<&str> {
     }
     words.push(&paragraph[start..]);
     words
+}
+
+/// A quote opens before a letter and closes after one: an apostrophe does neither.
+fn is_within_quotes(word: &str, rest: &str) -> bool {
+    let opens = word.strip_prefix(['(', '[']).unwrap_or(word).starts_with('\'');
+    let closes = |text: &str| {
+        let text = text.trim_end_matches(['.', ',', ';', ':', ')', ']', '?']);
+        text.len() > 1 && text.ends_with('\'')
+    };
+    opens && !closes(word) && rest.split(' ').skip(1).any(closes)
 }
 
 /// The headings and then each row, aligned to the right, with two spaces between columns.

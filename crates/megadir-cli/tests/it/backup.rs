@@ -117,6 +117,26 @@ fn rsync_takes_what_was_renamed() {
     }
 }
 
+const DELETIONS: &str = "rsync -r --delete --existing --ignore-existing project/ uploads/";
+
+#[test]
+fn after_both_lines_the_copy_has_what_the_tree_has() {
+    require!(have("rsync"));
+    let scratch = scratch();
+    let at = scratch.path();
+    changed(at);
+    fs::rename(at.join("project/d"), at.join("project/e")).unwrap();
+    fs::rename(at.join("project/grown"), at.join("project/larger")).unwrap();
+    run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+    for line in [RSYNC, DELETIONS] {
+        let ran = shell(at, &on_page(line).replace("megadir", "\"$M\""));
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+    }
+    assert!(!at.join("uploads/gone").exists() && !at.join("uploads/d").exists());
+    let differs = shell(at, "diff -r project uploads");
+    assert!(differs.code == Some(0) && differs.out.is_empty(), "{differs:?}");
+}
+
 #[test]
 fn tar_takes_the_paths() {
     require!(have("tar"));

@@ -238,7 +238,7 @@ fn a_run_that_measured_nothing_prints_the_reason_first_and_no_report() {
         "{reason}"
     );
     assert_eq!(ended.collect::<Vec<_>>(), ["megadir: the record is 'run.jsonl'"], "{}", run.errors);
-    assert!(!scratch.path("report.html").exists(), "there is nothing to show");
+    assert!(!scratch.path("run.html").exists(), "there is nothing to show");
     let again = scratch.megadir(&["bench", "report", "run.jsonl"]);
     assert_eq!((again.status.code(), again.stdout.len()), (Some(3), 0), "{again:?}");
 }

@@ -148,7 +148,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     let left_out: Vec<&str> =
         notes.iter().filter(|note| note.kind == "arm-left-out").map(|note| note.text.as_str()).collect();
     assert!(left_out.iter().all(|text| text.starts_with("tmpfs: ")), "{left_out:?}");
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn worker_processes_do_not_pin_what_is_mounted_again() {
     for sample in cold {
         assert!(sample.read_bytes > Some(0), "{sample:?}");
     }
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
         .lines()
         .filter(|line| line.contains("/mke2fs\"") && line.contains("execve(") && line.ends_with("= 0"));
     assert!(made.count() > 2 * chains.len(), "{} chains", chains.len());
-    nothing_is_left(at, &["record", "report.html", "trace"]);
+    nothing_is_left(at, &["record", "record.html", "trace"]);
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_run_that_is_killed_leaves_nothing_mounted_and_goes_on_with_images_made_anew
     assert!(end.is_some_and(|end| end.complete) && resumed.len() == 3);
     let counted = samples.iter().filter(|sample| sample.voided.is_none() && sample.phase == Phase::Measure);
     assert_eq!(counted.count(), 3 * header.plan.arms.len());
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn a_run_that_is_interrupted_ends_its_record_and_takes_everything_away() {
     let Record { header, end, cut, .. } = record(at);
     assert!(end.is_some_and(|end| !end.complete && end.reason.as_deref() == Some("interrupted")));
     assert!(cut.is_none());
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
     // This record is meant to be shared.
     let text = std::fs::read_to_string(at.join("record")).expect("readable");
     for private in [at.to_str().expect("UTF-8"), "/dev/loop"] {
@@ -397,7 +397,7 @@ fn a_file_system_that_fills_up_ends_the_run_with_a_record_that_counts() {
     assert!(
         end.is_some_and(|end| !end.complete && end.reason.is_some()) && cut.is_none() && samples.len() > 5
     );
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
 }
 
 #[test]
@@ -416,5 +416,5 @@ fn the_same_thing_under_two_names_is_compared_as_two() {
     let GroupRule::Pairs { pairs } = &of_group("file-system").expect("the group").rule else { panic!() };
     let arms = header.plan.arms.iter().filter(|planned| planned.role != Role::Control).count();
     assert_eq!(pairs.len(), arms / 2);
-    nothing_is_left(at, &["record", "report.html"]);
+    nothing_is_left(at, &["record", "record.html"]);
 }

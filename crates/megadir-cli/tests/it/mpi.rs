@@ -376,3 +376,53 @@ fn copies_of_commands_that_write_are_refused() {
     finish(&mut megadir(at, &["bench", "run", "smallfile", "--worker-kind", "rank"]))
         .complains(2, &["--engine mpi"]);
 }
+
+/// A rank that is stopped leaves all other ranks waiting in the meeting before the next block.
+#[test]
+fn a_rank_that_hangs_in_a_study_is_named_after_a_minute() {
+    require!(have("mpirun.mpich").and_then(|()| have("strace")));
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("shared")).unwrap();
+    // A stopped process outlives its launcher, and would keep a pipe open.
+    let messages = fs::File::create(at.join("messages")).unwrap();
+    let script = r#"echo $$ > pid.$PMI_RANK; exec "$@""#;
+    let words = format!("{STUDY} --rounds 100000 -o r.jsonl");
+    let begun = Instant::now();
+    let mut run = MPICH.command(at, script, &words).stdout(Stdio::null()).stderr(messages).spawn().unwrap();
+    let samples = || fs::read_to_string(at.join("r.jsonl")).unwrap_or_default().lines().count();
+    while samples() < 30 {
+        assert!(begun.elapsed() < PATIENCE, "nothing was measured");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = |rank: u32| fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap().trim().to_owned();
+    let kill = |signal: &str, pid: &str| {
+        Command::new("kill").args([signal, pid]).stderr(Stdio::null()).status().unwrap().success()
+    };
+    assert!(kill("-STOP", &pid(2)));
+    let stopped = Instant::now();
+    let text = || fs::read_to_string(at.join("messages")).unwrap();
+    while !text().contains("megadir: waiting for ") {
+        assert!(stopped.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(), "{}", text());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let waited = stopped.elapsed();
+    let said = text();
+    let line = said.lines().find(|line| line.starts_with("megadir: waiting for ")).unwrap();
+    assert!(line.starts_with("megadir: waiting for rank 2 on '"), "{said}");
+    assert!(
+        line.contains(" for 60 s: it hangs") && !line.contains("rank 1") && !line.contains("rank 3"),
+        "{said}"
+    );
+    assert!((Duration::from_secs(55)..Duration::from_secs(80)).contains(&waited), "{waited:?}");
+    // Once the rank continues, the run does too; an interrupt still ends it.
+    assert!(kill("-CONT", &pid(2)));
+    let before = samples();
+    while samples() <= before {
+        assert!(stopped.elapsed() < 2 * PATIENCE, "the run does not continue");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(kill("-INT", &pid(0)));
+    let ended = run.wait().unwrap();
+    assert!(ended.code().is_some_and(|code| code != 0), "{ended:?} {}", text());
+}

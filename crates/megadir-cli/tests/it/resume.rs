@@ -149,7 +149,7 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
                 says(&resumed, 0, "resuming 'record'");
             }
             std::fs::remove_file(&path).expect("removed");
-            let _ = std::fs::remove_file(at.join("report.html"));
+            let _ = std::fs::remove_file(at.join("record.html"));
             break;
         }
     }

@@ -273,7 +273,8 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
     fs::write(&letter, "Dear reader").unwrap();
     for form in [&[][..], &["--jsonl"], &["--csv"]] {
         let output = output_of(scratch.path(), &[&["scan", "tree", "-o", "letter"], form].concat());
-        let said = "megadir: write 'letter': this file is not an inventory and would be lost: name another, or remove it first\n";
+        let said =
+            "megadir: write 'letter': this file is not an inventory and would be lost: name another file\n";
         assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), said));
         assert_eq!(fs::read(&letter).unwrap(), b"Dear reader");
         // A file written by megadir may be replaced in any other format.

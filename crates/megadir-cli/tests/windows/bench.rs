@@ -52,7 +52,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
     let scratch = scratch(LISTING);
     let small = ["--quick", "--entries", "40", "--rounds", "1", "--seed", "1", "-o", "record"];
     let (text, _) = runs(scratch.path(), &[&["bench", "run", "study.toml", "-v"], &small[..]].concat(), 0);
-    assert_eq!(names(scratch.path()), ["record", "report.html", "study.toml"]);
+    assert_eq!(names(scratch.path()), ["record", "record.html", "study.toml"]);
     let record = std::fs::read_to_string(scratch.path().join("record")).unwrap();
     for backend in [
         "std",
@@ -141,7 +141,7 @@ fn a_run_that_was_cut_off_goes_on_in_its_record() {
     let resumed = std::fs::read_to_string(&path).unwrap();
     assert_eq!(measured(&resumed), measured(&whole));
     assert!(resumed.contains("\"line\":\"resumed\"") && resumed.contains("\"complete\":true"));
-    assert_eq!(names(scratch.path()), ["record", "report.html", "study.toml"]);
+    assert_eq!(names(scratch.path()), ["record", "record.html", "study.toml"]);
     let (_, complaint) = runs(scratch.path(), &["bench", "run", "--resume", "record"], 3);
     assert!(complaint.contains("it is complete"), "{complaint}");
 }
@@ -154,7 +154,7 @@ fn workers_are_processes_of_this_program() {
     runs(scratch.path(), &[&run[..], &chosen].concat(), 0);
     let record = std::fs::read_to_string(scratch.path().join("record")).unwrap();
     assert!(record.contains("\"kind\":\"process\"") && record.contains("\"complete\":true"));
-    assert_eq!(names(scratch.path()), ["record", "report.html"]);
+    assert_eq!(names(scratch.path()), ["record", "record.html"]);
 }
 
 #[test]

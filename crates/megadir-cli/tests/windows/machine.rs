@@ -26,7 +26,7 @@ fn a_record_says_where_it_was_made_and_its_reports_that_it_was_under_wine() {
         megadir(scratch.path(), &["bench", "report", "r.jsonl", "--format", "markdown"]);
     assert_eq!(code, Some(0), "{complaint}");
     assert!(markdown.contains("Who else sees accesses to files: Windows Defender: "), "{markdown}");
-    let page = std::fs::read_to_string(scratch.path().join("report.html")).unwrap();
+    let page = std::fs::read_to_string(scratch.path().join("r.html")).unwrap();
     assert_eq!(header.contains("\"wine\":"), require::is_wine(), "{header}");
     if !require::is_wine() {
         return assert!(!markdown.contains("Wine"), "{markdown}");

@@ -29,7 +29,7 @@ fn run(study: &str, words: &[&str]) -> (String, String, String) {
     let (code, report, complaint) = megadir(here.path(), &all);
     assert_eq!(code, Some(0), "{report}{complaint}");
     let record = std::fs::read_to_string(here.path().join("record.jsonl")).unwrap();
-    assert_eq!(names(here.path()), ["own.toml", "record.jsonl", "report.html"], "{complaint}");
+    assert_eq!(names(here.path()), ["own.toml", "record.html", "record.jsonl"], "{complaint}");
     (report, complaint, record)
 }
 

@@ -16,7 +16,7 @@ fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
     let words = ["bench", "run", "own.toml", "-v", "--quick", "--entries", "40", "--rounds", "1", "-o", "r"];
     let (code, report, complaint) = megadir(here.path(), &words);
     let mut left = names(here.path());
-    let expected = if code == Some(0) { &["own.toml", "r", "report.html"][..] } else { &["own.toml"] };
+    let expected = if code == Some(0) { &["own.toml", "r", "r.html"][..] } else { &["own.toml"] };
     left.retain(|name| code == Some(0) || name != "r");
     assert_eq!(left, expected, "{study}: {complaint}");
     (code, report, complaint)

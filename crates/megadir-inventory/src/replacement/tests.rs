@@ -91,7 +91,7 @@ fn files_of_other_programs_are_not_replaced_even_if_they_begin_like_inventories(
         let error = Replacement::create(&path, FileKind::Inventory).map(drop).unwrap_err();
         let shown = String::from_utf8_lossy(foreign);
         assert!(error.to_string().contains("is not an inventory and would be lost"), "{shown}: {error}");
-        assert!(error.to_string().contains("name another, or remove it first"), "{shown}: {error}");
+        assert!(error.to_string().contains("would be lost: name another file"), "{shown}: {error}");
         assert_eq!(fs::read(&path).unwrap(), foreign, "{shown}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{shown}");
     }

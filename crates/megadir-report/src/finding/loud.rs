@@ -92,7 +92,8 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
         let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
         Some((summary.arm_name(reference.arm), wide))
     };
-    let all: Vec<(&str, Wide)> = overview.rows.iter().filter_map(wide_at).collect();
+    let counted: Vec<&OverviewRow> = overview.rows.iter().filter(|row| row.counts).collect();
+    let all: Vec<(&str, Wide)> = counted.iter().filter_map(|row| wide_at(row)).collect();
     let by_width =
         |a: &&(&str, Wide), b: &&(&str, Wide)| a.1.half_width_percent.total_cmp(&b.1.half_width_percent);
     let (Some((arm, worst)), Some(column)) = (all.iter().max_by(by_width), overview.columns.first()) else {
@@ -111,7 +112,7 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
          ratios to it there, nor the result over all kinds of work: name another {} first ({}), or see the notes.",
         column.label,
         all.len(),
-        overview.rows.len(),
+        counted.len(),
         summary.place_word(),
         if summary.compares_volumes() { "--dir" } else { "--fs" },
     );

@@ -10,8 +10,8 @@ use crate::finding::FindingKind;
 use crate::page::{Page, escape};
 use crate::render::grid::{Align, Grid};
 use crate::render::machine::{
-    families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
-    run_line, self_check_line, stand_in_lines,
+    cache_lines, families_line, file_system_lines, machine_details, machine_line, resolution_details,
+    resolution_lines, run_line, self_check_line, stand_in_lines,
 };
 use crate::render::paint::Tone;
 use crate::render::{COLUMNS, groups, operations, overview, published, use_lines, write_csv};
@@ -58,6 +58,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
         });
     }
     page.element(FAINT, &run_line(report));
+    page.elements(FAINT, cache_lines(&report.summary).iter().map(|(_, line)| line));
     page.element(FAINT, READING);
     if report.warnings.iter().any(|advisory| advisory.loud)
         || report.findings.iter().any(|finding| finding.loud)

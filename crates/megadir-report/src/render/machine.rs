@@ -324,10 +324,30 @@ pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
 }
 
 fn caches(summary: &Summary) -> String {
-    let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
-    let states = summary.arms.iter().map(|arm| match arm.planned.cache {
-        state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
-        cold => format!("{guest}{}", cold.name()),
-    });
+    let states = summary.arms.iter().map(|arm| cache_name(summary, arm.planned.cache));
     format!("cache {}", text::list(text::distinct(states)))
+}
+
+fn cache_name(summary: &Summary, state: CacheState) -> String {
+    let guest = if state.drops() && summary.machine.hypervisor.is_some() { "guest-" } else { "" };
+    format!("{guest}{}", state.name())
+}
+
+/// Each cache state of the run other than warm, with its meaning: names of arms contain it.
+pub(crate) fn cache_lines(summary: &Summary) -> Vec<(String, String)> {
+    let used = |state: &CacheState| summary.arms.iter().any(|arm| arm.planned.cache == *state);
+    let line = |state: CacheState| {
+        let meaning = match state {
+            CacheState::Warm => return None,
+            CacheState::Unseen => "files recreated before each block, and not listed or looked up since",
+            CacheState::DataCold => "contents of files dropped from the cache before each block",
+            CacheState::VfsCold => "names, inodes and contents dropped from the cache before each block",
+            CacheState::FsCold => "remounted before each block, so nothing of the file system was cached",
+        };
+        let name = cache_name(summary, state);
+        let host =
+            if name.starts_with("guest-") { "; the host of this virtual machine may cache it" } else { "" };
+        Some((name.clone(), format!("{name}: {meaning}{host}.")))
+    };
+    CacheState::ALL.into_iter().filter(used).filter_map(line).collect()
 }

@@ -3,8 +3,8 @@
 use super::data::use_lines;
 use super::grid::{Align, Grid, Legends};
 use super::machine::{
-    families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
-    run_line, self_check_line, stand_in_lines,
+    cache_lines, families_line, file_system_lines, machine_details, machine_line, resolution_details,
+    resolution_lines, run_line, self_check_line, stand_in_lines,
 };
 use super::paint::is_control;
 use super::{groups, operations, overview, published};
@@ -68,6 +68,7 @@ fn findings(page: &mut String, report: &Report) {
     }
     page.push('\n');
     paragraph(page, &run_line(report));
+    cache_lines(&report.summary).iter().for_each(|(_, line)| paragraph(page, line));
 }
 
 fn warnings(page: &mut String, report: &Report) {

@@ -92,23 +92,11 @@ pub(crate) fn fill(
     lines
 }
 
+/// Whole sentences in at most `lines` lines; the first one in as many as it needs, since half a sentence may say the opposite.
 pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
     let fits = |end: &usize| wrap(&text[..*end], width).len() <= lines;
-    if let Some(end) = ends_of_sentences(text).filter(fits).last() {
-        return wrap(&text[..end], width);
-    }
-    let mut cut = wrap(text, width);
-    cut.truncate(lines);
-    if let Some(last) = cut.last_mut() {
-        while length(last) + 4 > width {
-            match last.rfind(' ') {
-                Some(space) => last.truncate(space),
-                None => break,
-            }
-        }
-        last.push_str(" ...");
-    }
-    cut
+    let end = ends_of_sentences(text).filter(fits).last().or_else(|| ends_of_sentences(text).next());
+    wrap(&text[..end.unwrap_or(text.len())], width)
 }
 
 pub(super) fn sentences(text: &str) -> Vec<&str> {
@@ -228,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn whole_sentences_come_first_then_words() {
+    fn a_sentence_is_never_cut() {
         let text = "On ext4. 7.3 % of it. Use `x`. `y` is better.";
         assert_eq!(fitting(text, 80, 1), [text]);
         assert_eq!(fitting(text, 25, 1), ["On ext4. 7.3 % of it."]);
-        assert_eq!(fitting(text, 15, 1), ["On ext4. ..."]);
+        assert_eq!(fitting(text, 15, 1), ["On ext4. 7.3 %", "of it."]);
         assert_eq!(fitting("", 15, 0), Vec::<String>::new());
     }
 }

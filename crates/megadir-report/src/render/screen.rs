@@ -1,8 +1,8 @@
 //! First screen of a report: question, answer, table, main warnings, in [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
 
 use super::grid::{Bars, Grid, SHARE, Text};
-use super::machine::stand_in_lines;
-use super::paint::Tone;
+use super::machine::{cache_lines, stand_in_lines};
+use super::paint::{Tone, fitting, wrap};
 use super::table::Page;
 use super::{Style, groups, overview};
 use crate::report::Report;
@@ -19,6 +19,8 @@ const ANSWER_MAX: usize = 6;
 const ROWS_MIN: usize = 2;
 const ROWS_FIRST: usize = 5;
 const SMALL_PRINT_MAX: usize = 2;
+/// Lines: reason and remedy. Whole sentences only.
+const ALARM_MAX: usize = 5;
 
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
@@ -29,7 +31,9 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     top.paragraph(&report.question(), "", Tone::Heading);
     let mut left = ANSWER_MAX;
     for finding in report.first_findings() {
-        left -= top.sentences(&finding.text, "", Tone::Plain, left);
+        if left > 0 {
+            left = left.saturating_sub(top.sentences(&finding.text, "", Tone::Plain, left));
+        }
     }
     if left == ANSWER_MAX {
         top.paragraph("There are no findings.", "", Tone::Plain);
@@ -39,23 +43,31 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
         warnings.iter().filter(|warning| !warning.loud && !warning.is_incomplete).collect();
     top.each_within(overview::differences_line(&report.summary), "", Tone::Plain, SMALL_PRINT_MAX);
     top.each_within(overview::omitted_lines(&report.summary), "", Tone::Plain, 1);
-    let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
-    let bottom = |lines_each: usize| {
+    let table = main_table(report);
+    let states = states_named(report, &top, table.as_ref());
+    let has_gap = top.lines() + SMALL_PRINT_MAX < LINES_MAX;
+    let bottom = |notes: usize, lines_each: usize| {
         let mut page = Page::new(width, style);
-        page.gap();
-        page.each_within(notes.iter().map(|warning| &warning.text), "Note: ", Tone::Plain, lines_each);
-        page.paragraph(&rest(report, quiet.len() - notes.len()), "", Tone::Faint);
+        if has_gap {
+            page.gap();
+        }
+        let texts = quiet.iter().take(notes).map(|warning| &warning.text);
+        page.each_within(texts, "Note: ", Tone::Plain, lines_each);
+        page.paragraphs(&states, "", Tone::Faint);
+        page.paragraph(&rest(report, quiet.len() - notes), "", Tone::Faint);
         page
     };
-    let small = bottom(1);
+    let notes_max = quiet.len().min(WARNINGS_MAX - alarms);
+    let fits = |page: &Page, lines: usize| page.lines() + lines <= LINES_MAX;
+    let notes = (0..=notes_max).rev().find(|notes| fits(&bottom(*notes, 1), top.lines())).unwrap_or(0);
+    let small = bottom(notes, 1);
     let room = LINES_MAX.saturating_sub(top.lines() + small.lines());
-    if let Some((title, grid)) = main_table(report) {
+    if let Some((title, grid)) = table {
         let title = Some(title).filter(|title| *title != report.record.header.plan.question);
         push_table(&mut top, title, grid, room);
     }
-    let large = bottom(SMALL_PRINT_MAX);
-    let fits = top.lines() + large.lines() <= LINES_MAX;
-    top.append(if fits { &large } else { &small });
+    let large = bottom(notes, SMALL_PRINT_MAX);
+    top.append(if fits(&large, top.lines()) { &large } else { &small });
     top.text
 }
 
@@ -70,9 +82,18 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[DisplayedWarning]) -> us
         page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
     let findings = report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX);
-    page.each_within(findings.map(|finding| &finding.text), "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    page.each_within(findings.map(|finding| &finding.text), "! ", Tone::Alarm, ALARM_MAX);
     let loud = warnings.iter().filter(|warning| warning.loud).take(WARNINGS_MAX);
-    loud.map(|warning| page.sentences(&warning.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
+    loud.map(|warning| page.sentences(&warning.text, "WARNING: ", Tone::Alarm, ALARM_MAX)).count()
+}
+
+/// Names of cache states are no words of a reader's language.
+fn states_named(report: &Report, top: &Page, table: Option<&(String, Grid)>) -> Vec<String> {
+    let fields = table.into_iter().flat_map(|(_, grid)| grid.rows.iter().flatten());
+    let fields: Vec<&str> = fields.map(|field| field.text.as_str()).collect();
+    let named = |name: &str| top.text.contains(name) || fields.iter().any(|field| field.contains(name));
+    let states = cache_lines(&report.summary).into_iter().filter(|(name, _)| named(name));
+    states.map(|(_, line)| line).collect()
 }
 
 fn rest(report: &Report, notes: usize) -> String {
@@ -101,8 +122,9 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     let Grid { columns, mut rows, legend, mut bars } = grid;
     let all = rows.len();
     let Some(mut room) = room.checked_sub(2).filter(|room| *room >= all.min(ROWS_MIN)) else { return };
-    let title = title.filter(|_| room > all.min(ROWS_FIRST));
-    room -= usize::from(title.is_some());
+    let lines = |title: &String| wrap(title, page.width).len();
+    let title = title.filter(|title| room >= all.min(ROWS_FIRST) + lines(title));
+    room -= title.as_ref().map_or(0, lines);
     let cut = all > room;
     let mut smaller = false;
     if cut {
@@ -127,8 +149,9 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
         };
         page.paragraph(&line, "  ", Tone::Faint);
     }
-    if room > 0 {
-        page.sentences(&legend.join(" "), "  ", Tone::Faint, room.min(SMALL_PRINT_MAX));
+    let (legend, lines) = (legend.join(" "), room.min(SMALL_PRINT_MAX));
+    if fitting(&legend, page.width - 2, lines).len() <= lines {
+        page.sentences(&legend, "  ", Tone::Faint, lines);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::data::use_lines;
 use super::grid::{Grid, Legends, lay_out};
 use super::machine::{
-    families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line,
+    cache_lines, families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line,
     stand_in_lines,
 };
 use super::paint::{Tone, clean, fitting, paint};
@@ -45,6 +45,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     add_answer(&mut page, report);
     page.gap();
     page.paragraph(&run_line(report), "", Tone::Faint);
+    page.paragraphs(cache_lines(summary).iter().map(|(_, line)| line), "", Tone::Faint);
     if let Some(overview) = &summary.overview {
         page.gap();
         file_systems(&mut page, summary, overview);

@@ -230,6 +230,10 @@ const ADVICE: &[(&str, &str)] = &[
         "Stop other work on the machine and run it again: times of single operations are too long by as much.",
     ),
     (
+        "debug-build",
+        "Run it with an optimized megadir (cargo build --release): times of single operations are too long by as much.",
+    ),
+    (
         "shared-descriptors",
         "Compare threads with each other only; a filter of system calls forbids unshare(2), as containers have it.",
     ),

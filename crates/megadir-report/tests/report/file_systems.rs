@@ -1,8 +1,8 @@
 //! Several file systems side by side: figures, comparisons, and claims that can be judged.
 
 use megadir_record::{
-    Access, ArmId, CacheState, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
-    Record, Unavailable, Work,
+    Access, ArmId, CacheState, DataId, FileOperation, FileOrder, FsId, Group, GroupRule, LabFileSystem, Pair,
+    Place, Record, Unavailable, Work,
 };
 use megadir_report::chart::{Width, main_picture};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
@@ -368,6 +368,18 @@ fn first_column_without_reference_is_reported_first() {
     let table = render::table(&report, 100, Style { color: false, unicode: true });
     let place = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}\n{table}"));
     assert!(place("is too noisy to serve as a reference in") < place("Over all 3 kinds of work"));
+    // Work by name repeats work by listing: it counts neither as noisy nor over all kinds.
+    for planned in record.header.plan.arms.iter_mut().filter(|planned| planned.id.0 % 3 != 0) {
+        let Work::Files(work) = &mut planned.work else { continue };
+        work.access = if planned.id.0 % 3 == 2 {
+            Access::Name { order: FileOrder::AsWritten }
+        } else {
+            Access::Directory
+        };
+    }
+    megadir_record::axes::complete(&mut record.header.plan);
+    let text = findings(&report_on(&record).unwrap());
+    assert!(text.contains("in 1 of 2 kinds of work") && text.contains("Over all 2 kinds of work"), "{text}");
     // Effects common to all arms cancel in ratios; effects on another column do not concern the first.
     for planned in [None, Some(3)] {
         let mut other = self::record();

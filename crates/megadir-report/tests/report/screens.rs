@@ -156,3 +156,36 @@ fn disturbed_run_starts_with_the_warning_and_its_remedy() {
     let alarm = screen.lines().next().unwrap_or_default();
     assert!(alarm.ends_with("run again."), "one line: {screen}");
 }
+
+#[test]
+fn no_sentence_of_a_first_screen_is_cut() {
+    for (name, record) in all_records() {
+        let report = Report::of(record).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let screen = render::screen(&report, 80, PLAIN);
+        assert!(!screen.lines().any(|line| line.ends_with("...")), "{name}\n{screen}");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let screen = words(&screen);
+        for finding in report.findings.iter().filter(|finding| finding.loud).take(3) {
+            let text = words(&finding.text);
+            assert!(screen.contains(&text), "{name}: '{text}' is not whole in\n{screen}");
+        }
+    }
+}
+
+#[test]
+fn a_cache_state_that_a_screen_or_page_names_is_explained_there() {
+    let mut record = record();
+    record.header.machine.hypervisor = Some("kvm".into());
+    for arm in &mut record.header.plan.arms {
+        arm.cache = megadir_record::CacheState::FsCold;
+    }
+    let report = report_on(&record).unwrap();
+    let line = "guest-fs-cold: remounted before each block, so nothing of the file system was cached; the host of this virtual machine may cache it.";
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [render::table(&report, 100, PLAIN), render::markdown(&report)] {
+        assert!(words(text).contains(line), "{line}");
+    }
+    assert!(megadir_report::page::html(&report).contains(line));
+    let screen = render::screen(&report, 80, PLAIN);
+    assert!(!screen.contains("fs-cold") || words(screen.clone()).contains(line), "{screen}");
+}

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{AtFlags, StatxFlags};
 
 use super::{InodesAhead, REQUESTS};
-use crate::threads::lock;
+use crate::threads::{REFUSAL, lock};
 
 /// A thread for fewer takes longer than it saves.
 const ITEMS_PER_THREAD: usize = 2;
@@ -70,7 +70,7 @@ pub(super) fn in_parallel<T: Sync>(items: &[T], stops: &(dyn Fn() -> bool + Sync
     std::thread::scope(|scope| {
         for _ in 1..REQUESTS.min(items.len() / ITEMS_PER_THREAD) {
             let named = std::thread::Builder::new().name("megadir-ahead".to_owned());
-            if named.spawn_scoped(scope, work).is_err() {
+            if REFUSAL.spawn(|| named.spawn_scoped(scope, work)).is_err() {
                 break;
             }
         }

@@ -9,7 +9,7 @@ pub(super) use other::Ahead;
 mod linux {
     use std::ffi::CString;
     use std::os::fd::AsFd;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use crate::batch::Batch;
     use crate::decode::Records;
@@ -19,32 +19,45 @@ mod linux {
 
     /// Directories that are read ahead together, at most.
     const DIRECTORIES_MAX: usize = 1024;
+    /// The first time, where only names are read: the reader waits for them, and may want no more (`list -r | head`).
+    const DIRECTORIES_MIN: usize = 16;
 
-    /// With a flag that ends it early.
     #[derive(Debug)]
-    pub(in super::super) struct Ahead(InodesAhead, AtomicBool);
+    pub(in super::super) struct Ahead {
+        inodes: InodesAhead,
+        ends: AtomicBool,
+        /// Directories whose names are read ahead together next.
+        directories: AtomicUsize,
+    }
 
     impl Ahead {
         pub(in super::super) fn new(file_system: FileSystem) -> Self {
-            Self(InodesAhead::new(file_system), AtomicBool::new(false))
+            let (ends, directories) = (AtomicBool::new(false), AtomicUsize::new(DIRECTORIES_MIN));
+            Self { inodes: InodesAhead::new(file_system), ends, directories }
         }
 
         /// Ends what is being read ahead: the walk is over.
         pub(in super::super) fn stop(&self) {
-            self.1.store(true, Ordering::Relaxed);
+            self.ends.store(true, Ordering::Relaxed);
         }
 
         pub(in super::super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
-            self.0.observe(call)
+            self.inodes.observe(call)
         }
 
         /// The inodes of a batch that is examined next.
         pub(in super::super) fn read_batch(&self, directory: &Dir, batch: Batch<'_>) {
-            if self.0.is_of_use() {
+            if self.inodes.is_of_use() {
                 let entries = Records::new(batch.bytes()).filter(|record| !record.is_dot());
                 let names = entries.map(|record| (record.inode, record.c_name()));
-                self.0.read_names(directory.as_fd(), names, &|| self.1.load(Ordering::Relaxed));
+                self.inodes.read_names(directory.as_fd(), names, &|| self.ends.load(Ordering::Relaxed));
             }
+        }
+
+        fn grown(&self) -> usize {
+            let directories = self.directories.load(Ordering::Relaxed);
+            self.directories.store((2 * directories).min(DIRECTORIES_MAX), Ordering::Relaxed);
+            directories
         }
 
         /// Reads what is in the directories that are entered next, with their inode numbers and names. Returns their number.
@@ -54,16 +67,16 @@ mod linux {
             below: impl ExactSizeIterator<Item = (u64, &'a [u8])>,
             what: Below,
         ) -> usize {
-            if !self.0.is_of_use() {
+            if !self.inodes.is_of_use() {
                 return 0;
             }
             let status = rustix::fs::fstat(directory);
-            if status.is_ok_and(|status| self.0.are_done_below(status.st_ino)) {
+            if status.is_ok_and(|status| self.inodes.are_done_below(status.st_ino)) {
                 return below.len();
             }
-            let few = below.take(DIRECTORIES_MAX);
+            let few = below.take(if what.inodes { DIRECTORIES_MAX } else { self.grown() });
             let names = few.filter_map(|(inode, name)| Some((inode, CString::new(name).ok()?))).collect();
-            self.0.read_below(directory.as_fd(), names, what, &|| self.1.load(Ordering::Relaxed))
+            self.inodes.read_below(directory.as_fd(), names, what, &|| self.ends.load(Ordering::Relaxed))
         }
     }
 }

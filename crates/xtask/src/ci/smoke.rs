@@ -155,11 +155,17 @@ fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Resu
 
 fn left_behind(names: &[String]) -> Result<(), String> {
     match names {
-        [record, report] if record.ends_with(".jsonl") && report == "report.html" => Ok(()),
+        [report, record]
+            if record
+                .strip_suffix(".jsonl")
+                .is_some_and(|stem| report.strip_suffix(".html") == Some(stem)) =>
+        {
+            Ok(())
+        }
         [] => Err("wrote no record".to_owned()),
         _ => {
             let there = names.join(", ");
-            Err(format!("expected one record (*.jsonl) and report.html, found: {there}"))
+            Err(format!("expected one record (*.jsonl) and its report (*.html), found: {there}"))
         }
     }
 }
@@ -177,8 +183,9 @@ mod tests {
     fn one_record_and_nothing_else_may_stay() {
         let judge =
             |names: &[&str]| left_behind(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        assert!(judge(&["listing.jsonl", "report.html"]).is_ok());
+        assert!(judge(&["listing.html", "listing.jsonl"]).is_ok());
         assert!(judge(&["listing.jsonl"]).is_err());
+        assert!(judge(&["listing.jsonl", "report.html"]).is_err());
         assert!(judge(&[]).is_err());
         assert!(judge(&["megadir-bench-1"]).is_err());
         assert!(judge(&["a.jsonl", "data"]).is_err_and(|message| message.contains("data")));

@@ -199,7 +199,7 @@ impl Kit {
                     continue;
                 }
             };
-            write_page_as(&one.record, &[format!("{name}.html").into()], &opened.report, false)?;
+            write_page_as(&one.record, Path::new(&format!("{name}.html")), &opened.report, false)?;
             print(&format!("{name}: {}\n", opened.report.answer()))?;
             reports.push((name, opened.report));
         }

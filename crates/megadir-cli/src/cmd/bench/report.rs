@@ -141,41 +141,34 @@ pub(crate) fn show(path: &Path, report: &Report, name: &str) -> Result<(), CliEr
     print_with(writer(path, report, format, None)?)
 }
 
-/// `report.html` in the record's directory or, if that belongs to another record, the record's own name. Names the file if `loud`.
+/// Writes RECORD.html beside RECORD.jsonl, and names the file if `loud`.
 pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
-    let names = [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")];
-    write_page_as(path, &names, report, loud)
+    let mut name = stem(path).to_owned();
+    name.push(".html");
+    write_page_as(path, Path::new(&name), report, loud)
 }
 
-/// Takes the first name that is free or has an earlier page of this record.
-pub(super) fn write_page_as(
-    path: &Path,
-    names: &[PathBuf],
-    report: &Report,
-    loud: bool,
-) -> Result<(), CliError> {
+/// Replaces only an earlier page of this record.
+pub(super) fn write_page_as(path: &Path, name: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let (text, mark) = (format.render(report, &view()), megadir_report::page::record_mark(report));
-    let ours = |file: &Path| text_of(file).is_ok_and(|page| page.contains(&mark));
-    for name in names {
-        let file = path.with_file_name(name);
-        if ours(&file) {
-            // The run was resumed: update its report.
-            replace(&file, &text)?;
-        } else if file.symlink_metadata().is_ok() {
-            continue;
-        } else {
-            let written = new_file(&file)?.finish(|output| output.write_all(text.as_bytes()));
-            written.map_err(|error| cannot_write(&file, &error))?;
-        }
-        if loud {
-            eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
-        }
+    let file = path.with_file_name(name);
+    if text_of(&file).is_ok_and(|page| page.contains(&mark)) {
+        // The run was resumed: update its report.
+        replace(&file, &text)?;
+    } else if file.symlink_metadata().is_ok() {
+        eprintln!(
+            "megadir: no HTML report was written, because '{}' is another file; 'megadir bench report --format html' writes one",
+            file.display()
+        );
         return Ok(());
+    } else {
+        let written = new_file(&file)?.finish(|output| output.write_all(text.as_bytes()));
+        written.map_err(|error| cannot_write(&file, &error))?;
     }
-    eprintln!(
-        "megadir: no HTML report was written because its file names are taken; 'megadir bench report --format html' writes one"
-    );
+    if loud {
+        eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
+    }
     Ok(())
 }
 

@@ -18,11 +18,18 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
     format!("{}{unit}", scaled(number, scale, number))
 }
 
+/// A lower end of less than this part of the figure is printed as 0.00.
+const NOTHING_ONE_IN: u64 = 1_000;
+
 pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
     }
     let [likely, low, high] = [span.likely, span.low, span.high];
+    // From nothing on: the figure in the middle is no information.
+    if likely >= 1_000 && low.saturating_mul(NOTHING_ONE_IN) < likely {
+        return if high == u64::MAX { "unknown".to_owned() } else { format!("at most {}", amount(high)) };
+    }
     if high == u64::MAX {
         return format!("{} [{} or more]", amount(likely), amount(low));
     }
@@ -104,6 +111,8 @@ mod tests {
         assert_eq!(of(500, 400, 5_200), "500 [400, 5 200]");
         assert_eq!(of(150_000, 80_000, 1_200_000), "0.15 M [0.08, 1.20]");
         assert_eq!(of(62_000, 39_000, 85_000), "62.0 k [39.0, 85.0]");
+        assert_eq!(of(3_080_000_000, 0, 4_100_000_000), "at most 4.10 billion");
+        assert_eq!(of(3_080_000_000, 2_000, u64::MAX), "unknown");
         assert_eq!(of(126, 126, 126), "126");
         assert_eq!(of(258_000, 1_391, u64::MAX), "258 k [1 391 or more]");
     }

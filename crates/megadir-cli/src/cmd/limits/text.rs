@@ -67,7 +67,7 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
             "{place}: it is unknown how many more entries fit: at least {least}{most}; probably {first} first."
         );
     }
-    let about = if more.is_exact() { "" } else { "about " };
+    let about = if more.is_exact() || interval(more).starts_with("at most") { "" } else { "about " };
     let what = if churn && limit == Limit::DirectoryIndex {
         "more entries can be kept while names come and go"
     } else if limits.facts.directory_share >= 1.0 {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use megadir::remove::aside::leftovers;
 use megadir::remove::target::{NoTarget, Target};
@@ -21,12 +22,19 @@ use crate::ui::message::{quoted, quoted_bytes, reason};
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
 const NAMED_MAX: usize = 3;
 
+/// Longest wait for the question.
+const COUNTING_MAX: Duration = Duration::from_secs(3);
+
 /// Directories whose entries are estimated for one question.
 const ESTIMATES_MAX: u32 = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
+    /// When counting entries that meet conditions began: it ends after [`COUNTING_MAX`].
+    begun: Option<Instant>,
+    /// Counting has ended early: there are at least `entries`.
+    is_cut: bool,
     /// Entries of everything, by estimates where there are many.
     total: Total,
     unknown: Option<String>,
@@ -106,7 +114,7 @@ impl Counted {
     }
 
     pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
-        if self.unknown.is_some() || self.is_many() && conditions.is_some() {
+        if self.unknown.is_some() || self.is_cut {
             return;
         }
         if args.puts_aside() {
@@ -128,6 +136,7 @@ impl Counted {
 
     /// Further paths are not counted.
     pub(super) fn cut(&mut self) {
+        self.is_cut = true;
         self.total.is_incomplete = true;
     }
 
@@ -155,7 +164,7 @@ impl Counted {
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
                 let before = self.entries;
-                if !self.is_many()
+                if (conditions.is_some() || !self.is_many())
                     && let Err(error) = self.count(again, args, conditions)
                 {
                     self.failed(&error);
@@ -187,6 +196,7 @@ impl Counted {
             conditions: conditions.map(Arc::clone),
             ..WalkOptions::new(1)
         };
+        self.begun.get_or_insert_with(Instant::now);
         let mut walk = Walk::new(directory, &options)?;
         while let Some(item) = walk.next_item() {
             match item {
@@ -196,7 +206,9 @@ impl Counted {
                 WalkItem::Error(error) => self.failed(&error),
                 WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
             }
-            if self.is_many() {
+            let takes_long = || self.begun.is_some_and(|begun| begun.elapsed() >= COUNTING_MAX);
+            if self.is_many() && (conditions.is_none() || takes_long()) {
+                self.is_cut = conditions.is_some();
                 break;
             }
         }
@@ -252,6 +264,10 @@ impl Counted {
             Some(why) if self.entries <= UNASKED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
             }
+            None if conditions.is_some() && self.entries > UNASKED_MAX => {
+                let least = if self.is_cut { "at least " } else { "" };
+                format!("{least}{} entries", amount(self.entries))
+            }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
         let stays = match paths {
@@ -295,7 +311,7 @@ mod tests {
                 is_incomplete: estimate.is_none(),
                 may_be_more: true,
             };
-            Counted { entries: 1001, total, unknown: None }
+            Counted { entries: 1001, total, is_cut: true, ..Counted::default() }
         };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
@@ -312,7 +328,17 @@ mod tests {
         );
         assert_eq!(
             question(&many(Some(7)).what(Paths::Named(&paths[..1]), Some("--older-than=2592000s"), false)),
-            "megadir: remove more than 1000 entries at and below 'a' that meet\n  --older-than=2592000s; the directory itself stays? [y/N] "
+            "megadir: remove at least 1 001 entries at and below 'a' that meet\n  --older-than=2592000s; the directory itself stays? [y/N] "
+        );
+        let whole = Counted { entries: 54_321, ..Counted::default() };
+        assert_eq!(
+            question(&whole.what(Paths::Named(&paths[..1]), Some("--match=core"), false)),
+            "megadir: remove 54 321 entries at and below 'a' that meet --match=core; the\n  directory itself stays? [y/N] "
+        );
+        let long = Path::new("/srv/old files of the year 2025/spool of the first machine");
+        assert_eq!(
+            question(&many(None).what(Paths::Named(&[long]), None, true)),
+            "megadir: remove the contents of\n  '/srv/old files of the year 2025/spool of the first machine' (more than 1000\n  entries); the directory itself stays? [y/N] "
         );
         assert_eq!(
             question(&many(None).what(Paths::Named(&paths[..1]), None, true)),

@@ -35,6 +35,8 @@ pub(super) struct Summary {
     aside: bool,
     /// Line to type that removes matching directories with all they hold.
     way_to_filled: Option<String>,
+    /// Condition --path-match.
+    by_path: bool,
 }
 
 impl Summary {
@@ -47,6 +49,7 @@ impl Summary {
             rate: args.rate_max().map(|rate| rate.get().into()),
             aside: args.puts_aside(),
             way_to_filled: way_to_filled(args),
+            by_path: args.conditions.matches_paths(),
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
             ..Self::default()
         }
@@ -102,6 +105,16 @@ impl Summary {
                 "megadir: {filled} with a matching name still hold other entries; to remove all of it (--yes instead of --dry-run):"
             );
             eprintln!("  {way}");
+        }
+        if self.by_path
+            && self.counts == Counts::default()
+            && self.failures == 0
+            && !self.quiet
+            && !self.interrupted
+        {
+            eprintln!(
+                "megadir: no path matches: --path-match compares the path below each DIR, so '**/a/**' matches DIR/b/a/c, but nothing where DIR itself is 'a'"
+            );
         }
         if self.interrupted {
             let more = match (self.dry_run, self.aside) {
@@ -204,6 +217,7 @@ mod tests {
             interrupted: false,
             aside: false,
             way_to_filled: None,
+            by_path: false,
         }
     }
 

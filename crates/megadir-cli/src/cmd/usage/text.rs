@@ -152,7 +152,7 @@ fn rest_name(answer: &Answer<'_>, listed: &[&Directory], rest: &Sum, look: Look)
         parts.push(look.counted(files, "file", "files"));
     }
     if above > 0 {
-        parts.push(format!("{} above", look.number(above)));
+        parts.push(look.counted(above, "directory above", "directories above"));
     }
     format!("... {}", parts.join(", "))
 }

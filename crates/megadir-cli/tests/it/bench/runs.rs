@@ -64,7 +64,7 @@ fn an_existing_directory_is_only_read() {
     let output = output_of(at, &arguments);
     says(&output, 0, "measuring 'd' itself (1000 entries), read-only");
     assert_eq!(names(&at.join("d")), before);
-    assert_eq!(names(at), ["d", "r", "report.html"]);
+    assert_eq!(names(at), ["d", "r", "r.html"]);
     for more in [&[][..], &["--dry-run"]] {
         let again = output_of(at, &[&arguments[..], more].concat());
         says(&again, 3, "cannot create the record 'r': the file exists; name a new one");

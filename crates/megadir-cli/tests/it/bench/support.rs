@@ -12,7 +12,8 @@ pub(crate) const SMALL: [&str; 7] =
 #[track_caller]
 pub(crate) fn only_record(directory: &Path) -> PathBuf {
     let names = names(directory);
-    assert_eq!((names.len(), names[1].as_str()), (2, "report.html"), "{names:?}");
-    assert!(names[0].starts_with("megadir-listing-") && names[0].ends_with(".jsonl"), "{names:?}");
-    directory.join(&names[0])
+    assert!(names.len() == 2 && names[1].starts_with("megadir-listing-"), "{names:?}");
+    assert_eq!(names[1].strip_suffix(".jsonl"), names[0].strip_suffix(".html"));
+    assert!(names[0].ends_with(".html"), "{names:?}");
+    directory.join(&names[1])
 }

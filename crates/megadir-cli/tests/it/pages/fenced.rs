@@ -102,6 +102,7 @@ const BLOCKS: &[Block] = &[
             ("mv today.parquet last.parquet", Runs),
         ],
     ),
+    ("docs/backup.md", &[("rsync -r --delete --existing --ignore-existing project/ uploads/", BACKED_UP)]),
     (
         "docs/backup.md",
         &[(

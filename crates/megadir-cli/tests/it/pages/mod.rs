@@ -45,29 +45,32 @@ fn read(path: impl AsRef<Path>) -> String {
 fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(
-        &output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()),
-        0,
-        "the HTML report is 'report.html'",
-    );
-    let page = read(at.join("report.html"));
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'a.html'");
+    let page = read(at.join("a.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
     assert_eq!(
         String::from_utf8_lossy(&output_of(at, &["bench", "report", "a.jsonl", "-f", "html"]).stdout),
         page
     );
-    // The page of another record is named after that record.
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
-    assert_eq!(read(at.join("report.html")), page);
+    // A file of another origin stays, and each record has its own page.
+    std::fs::write(at.join("c.html"), "mine").expect("writable");
+    says(
+        &output_of(at, &[&BRIEF_RUN[..], &["-o", "c.jsonl"]].concat()),
+        0,
+        "no HTML report was written, because 'c.html' is another file",
+    );
+    assert_eq!(read(at.join("c.html")), "mine");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.html'");
+    assert_eq!(read(at.join("a.html")), page);
 
     // A resumed run writes its own page again.
     let record = read(at.join("a.jsonl"));
     let lines: Vec<&str> = record.lines().collect();
     std::fs::write(at.join("a.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").expect("writable");
-    says(&output_of(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'report.html'");
-    assert_ne!(read(at.join("report.html")), page);
+    says(&output_of(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'a.html'");
+    assert_ne!(read(at.join("a.html")), page);
     let named = std::fs::read_dir(at).expect("readable").count();
-    assert_eq!(named, 4, "two records, two pages");
+    assert_eq!(named, 6, "three records, two pages, and the file of another origin");
 }
 
 #[test]

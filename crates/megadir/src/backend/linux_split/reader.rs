@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::options::ReadOptions;
 use crate::read_ahead;
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend};
-use crate::threads::join;
+use crate::threads::{REFUSAL, join};
 
 pub(crate) struct SplitReader {
     shared: Arc<Shared>,
@@ -123,7 +123,8 @@ impl SplitReader {
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let named = std::thread::Builder::new().name(format!("megadir-split-{index}"));
             // If the system refuses a thread, the others and the caller's read its shares.
-            let Ok(thread) = named.spawn(move || reader.run(&filled, &empty_out)) else { break };
+            let start = || named.spawn(move || reader.run(&filled, &empty_out));
+            let Ok(thread) = REFUSAL.spawn(start) else { break };
             self.threads.push(thread);
             for _ in 0..2 {
                 let _ = empty.send(Filled::new(buffer_bytes));

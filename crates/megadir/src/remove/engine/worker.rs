@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::pace::{SLEEP_MAX, interval_ns};
 use crate::remove::{Counts, Progress};
-use crate::threads::OnPanic;
+use crate::threads::{OnPanic, REFUSAL};
 
 const SMALL_ENTRIES: u64 = 64;
 const FEW: usize = 16;
@@ -231,7 +231,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
         let work = move || Worker::new(shared, scope).run();
-        if thread.spawn_scoped(scope, work).is_err() {
+        if REFUSAL.spawn(|| thread.spawn_scoped(scope, work)).is_err() {
             shared.pool.not_started();
         }
     }
