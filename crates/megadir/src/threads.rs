@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Refusal(Mutex<Option<Instant>>);
 
-/// Of this process: the limits are those of a user or a container.
+/// Refusal of this process: the limits are those of a user or a container.
 pub(crate) static REFUSAL: Refusal = Refusal(Mutex::new(None));
 
 const REMEMBERED: Duration = Duration::from_secs(1);
