@@ -47,16 +47,18 @@ pub mod policy;
 mod progress;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target;
+#[cfg(any(target_os = "linux", windows))]
+mod units;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 
-#[cfg(any(target_os = "linux", windows))]
-pub use self::engine::{remove_contents, remove_tree};
 pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
+#[cfg(any(target_os = "linux", windows))]
+pub use self::units::{remove_contents, remove_tree};
 #[cfg(any(target_os = "linux", windows))]
 use crate::attributes::{Attributes, StatMask};
 use crate::conditions::Conditions;

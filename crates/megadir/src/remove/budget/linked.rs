@@ -131,7 +131,7 @@ impl LinkedFiles {
     }
 }
 
-/// What is known about a file by its inode and its number of names.
+/// State of a file by its inode and its number of names.
 #[derive(Debug)]
 pub(super) enum Known<'a> {
     /// It has one name.

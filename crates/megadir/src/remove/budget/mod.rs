@@ -26,16 +26,17 @@
 //!
 //! **Kills.** A run that is killed has removed part of the files up to the threshold. The next run counts again.
 //!
-//! **Units.** With [`SelectOptions::by_directory`], `units.rs` makes each directory directly below the named one a unit with one time, its
-//! last use, and removes it as a whole, itself included. What lies beside the units counts and stays.
+//! **Units.** With [`SelectOptions::by_directory`], `gathered.rs` makes each directory directly below the named one a unit with one time, its
+//! last use, and `remove/units.rs` removes it as a whole, itself included. What lies beside the units counts and stays.
 
+mod gathered;
 mod linked;
+mod pass;
 mod ranges;
 mod request;
 mod scan;
 #[cfg(test)]
 mod tests;
-mod units;
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -43,13 +44,13 @@ use std::sync::{Arc, Mutex};
 pub use self::ranges::Amount;
 pub use self::request::{Budget, Measure, Portion};
 
+use self::gathered::{accepts_unit, last_use};
 use self::linked::{Known, LinkedFiles};
+use self::pass::Scan;
 use self::ranges::{Key, Keys, Ranges};
 use self::request::Numbers;
-use self::scan::Scan;
-pub(super) use self::units::remove_units;
 use crate::attributes::{Attributes, Time};
-use crate::conditions::{Conditions, TimeKind};
+use crate::conditions::{Conditions, Place, TimeKind};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remove::progress::FileId;
@@ -62,7 +63,7 @@ const PASSES_MAX: usize = 16;
 /// Settings of a selection.
 #[derive(Clone, Debug)]
 pub struct SelectOptions {
-    /// What the directory may hold, or what has to be free.
+    /// Most that the directory may hold, or least that has to be free.
     pub budget: Budget,
     /// Conditions of the removal. [`Conditions::by`] is the time of the order; entries that do not meet them stay.
     pub conditions: Arc<Conditions>,
@@ -86,17 +87,17 @@ impl SelectOptions {
 /// Figures of a selection and of the removal so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the directory held when it was read.
+    /// Contents of the directory when it was read.
     pub held: Amount,
-    /// What was selected. Names of directories do not count.
+    /// Selected files. Names of directories do not count.
     pub selected: Amount,
-    /// What was removed (in a dry run: would be).
+    /// Removed files (in a dry run: files that would be).
     pub freed: Amount,
-    /// What the budget counts.
+    /// Unit of the budget.
     pub measure: Measure,
     /// Most that the directory may hold, or least that has to be free.
     pub limit: u64,
-    /// What it holds after the removal, or what is free then, if nothing else changes it.
+    /// Contents after the removal, or the amount that is free then, if nothing else changes it.
     pub now: u64,
     /// The rest fits.
     pub is_met: bool,
@@ -104,7 +105,7 @@ pub struct Outcome {
     pub untracked: u64,
 }
 
-/// What has to go, for [`RemoveOptions::budget`](super::RemoveOptions::budget) of one removal of the same directory.
+/// Selection of what has to go, for [`RemoveOptions::budget`](super::RemoveOptions::budget) of one removal of the same directory.
 #[derive(Debug)]
 pub struct Selection {
     shared: Arc<Shared>,
@@ -177,7 +178,7 @@ pub fn select(
             holds: Mutex::default(),
         };
         let scan = Arc::new(scan);
-        let flow = scan.read(directory, options.threads, watch)?;
+        let flow = scan::read(&scan, directory, options.threads, watch)?;
         if flow.is_continue() {
             add_linked(&scan, by_directory);
         }
@@ -327,7 +328,7 @@ impl Selection {
         self.shared.budget.measure().of(&lock(&self.shared.freed)) >= self.shared.excess
     }
 
-    /// Units are removed by [`remove_units`].
+    /// Units are removed one by one.
     pub(super) fn is_of_units(&self) -> bool {
         self.shared.by_directory && !self.is_inside
     }
@@ -337,7 +338,8 @@ impl Selection {
         self.is_inside
     }
 
-    fn inside(&self) -> Self {
+    /// The selection of what is in a unit that goes.
+    pub(super) fn inside(&self) -> Self {
         let Conditions { exclude, by, .. } = (*self.conditions).clone();
         let conditions = Arc::new(Conditions { exclude, by, ..Conditions::default() });
         Self { shared: Arc::clone(&self.shared), conditions, is_inside: true }
@@ -357,9 +359,23 @@ impl Selection {
         if is_ours { Attributes { changed: file.modified, ..*file } } else { *file }
     }
 
-    fn takes_unit(&self, time: Time, name: &[u8]) -> bool {
+    pub(super) fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// `true` for names of units that meet the conditions.
+    pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
+        self.conditions.accepts_name(&Place::TOP, name)
+    }
+
+    /// `None` if part of the unit cannot be read; then `fail` gets the reasons.
+    pub(super) fn last_use(&self, unit: &Dir, fail: &mut dyn FnMut(Error)) -> Result<Option<Time>> {
+        last_use(unit, &self.inside().conditions, &|file| self.time_of(file), fail)
+    }
+
+    pub(super) fn takes_unit(&self, time: Time, name: &[u8]) -> bool {
         let is_selected = self.shared.threshold.as_ref().is_some_and(|last| last.cmp_to(time, name).is_ge());
-        is_selected && units::accepts_unit(&self.conditions, name, time)
+        is_selected && accepts_unit(&self.conditions, name, time)
     }
 
     /// `true` if the file has to go, by what it is just before its removal. `path` is below the directory.
@@ -383,7 +399,7 @@ impl Selection {
         }
     }
 
-    /// Notes the removal of a name of a file with so many bytes; returns the bytes freed.
+    /// Notes the removal of a name of a file and its bytes; returns the bytes freed.
     pub(super) fn note_removed(&self, (id, bytes): (FileId, u64)) -> u64 {
         let freed = match self.shared.has_linked {
             true => lock(&self.shared.linked).remove(id, bytes),

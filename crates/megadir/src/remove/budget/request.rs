@@ -8,7 +8,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 use crate::mount_traits::{InodeCount, MountTraits};
 use crate::quantity;
 
-/// What a budget counts.
+/// Unit of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Space on disk, as du(1), not apparent sizes: holes of sparse files take nothing.
@@ -26,7 +26,7 @@ pub enum Portion {
     Percent(f64),
 }
 
-/// What a directory may hold, or what has to be free on its file system.
+/// Most that a directory may hold, or least that has to be free on its file system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
     /// Most that the directory holds.
@@ -79,7 +79,7 @@ impl Budget {
         Ok(Self::Holds(Measure::Bytes, bytes(&plain)?))
     }
 
-    /// What it counts.
+    /// Unit of the budget.
     pub fn measure(&self) -> Measure {
         match *self {
             Self::Holds(measure, _) | Self::Free(measure, _) => measure,
@@ -158,7 +158,7 @@ impl Budget {
         Ok(Numbers { limit, free })
     }
 
-    /// What has to go, if the directory holds `amount`.
+    /// Amount that has to go, if the directory holds `amount`.
     pub(super) fn excess(&self, numbers: &Numbers, amount: &Amount) -> u64 {
         match self {
             Self::Holds(measure, limit) => measure.of(amount).saturating_sub(*limit),

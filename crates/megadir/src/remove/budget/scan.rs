@@ -3,17 +3,16 @@
 use std::io;
 use std::mem::take;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
-use super::linked::{LinkedFiles, LinkedName};
-use super::ranges::{Amount, Key, Keys, Ranges};
-use super::units::{Gathered, OpenUnit};
+use super::gathered::{Gathered, OpenUnit};
+use super::linked::LinkedName;
+use super::pass::{Scan, Unread, walk_options};
+use super::ranges::{Amount, Keys};
 use crate::attribute_listing::policy as attribute_policy;
-use crate::attributes::{Attributes, StatMask, Time};
+use crate::attributes::{Attributes, Time};
 use crate::batch::Batch;
-use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{At, Result};
@@ -26,29 +25,7 @@ use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions};
 /// Keys of a thread that are added to the ranges together.
 const KEYS_BYTES: usize = 64 << 10;
 
-const WANT: StatMask = StatMask::TYPE
-    .union(StatMask::ALLOCATED)
-    .union(StatMask::LINKS)
-    .union(StatMask::INODE)
-    .union(StatMask::DEVICE);
-
-/// State of a pass, shared by its threads.
-#[derive(Debug)]
-pub(super) struct Scan {
-    /// In units of directories, only exclusions.
-    pub(super) conditions: Arc<Conditions>,
-    /// Conditions on units, if these are directories.
-    pub(super) of_units: Option<Arc<Conditions>>,
-    /// Most files with several names that one unit remembers.
-    pub(super) linked_max: usize,
-    /// Keys from the first to the last, both included; `None` in the first pass, which alone counts what the tree holds.
-    pub(super) within: Option<(Key, Key)>,
-    pub(super) ranges: Mutex<Ranges>,
-    pub(super) linked: Arc<Mutex<LinkedFiles>>,
-    pub(super) holds: Mutex<Amount>,
-}
-
-/// Whether a directory lies in a unit.
+/// Place of a directory: in a unit, above units, or in a tree without.
 #[derive(Debug)]
 pub(super) enum Place {
     /// Each file is a unit.
@@ -71,55 +48,27 @@ impl WalkContext for Place {
 
 pub(super) type Watch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 
-/// `by` and the conditions decide which attributes are read.
-pub(super) fn want(conditions: &Conditions) -> StatMask {
-    WANT | conditions.by.want() | conditions.want()
-}
-
-pub(super) fn walk_options(directory: &Dir, conditions: &Arc<Conditions>) -> Result<WalkOptions> {
-    let want = want(conditions);
-    let stat_backend = attribute_policy::stat_backend(directory, want, None)?;
-    Ok(WalkOptions {
-        examine: Some((stat_backend, want)),
-        conditions: Some(Arc::clone(conditions)),
-        ..WalkOptions::new(1)
-    })
-}
-
-impl Scan {
-    /// Reads the tree. Breaks if `watch` requested a stop.
-    pub(super) fn read(
-        self: &Arc<Self>,
-        directory: &Dir,
-        threads: Option<usize>,
-        watch: &mut Watch<'_>,
-    ) -> Result<ControlFlow<()>> {
-        let file_system = directory.file_system();
-        let most = threads.unwrap_or_else(|| attribute_policy::threads_max(file_system, processors()));
-        let threads = threads.unwrap_or_else(|| attribute_policy::threads(file_system, processors()));
-        let options = walk_options(directory, &self.conditions)?;
-        let options = WalkOptions { threads, threads_max: most.max(threads), ..options };
-        let place = match self.of_units {
-            Some(_) => Place::AboveUnits(Arc::clone(self)),
-            None => Place::OfFiles,
-        };
-        let path = directory.path().to_owned();
-        let parts = Walk::parts_with(directory.again_for_reader()?, place, &options)?;
-        let begin = || Scanning { scan: self, keys: Keys::default(), path: Vec::new() };
-        let read = collect(parts, begin, &Progress::default(), false, watch);
-        read.at("start a thread to read", &path).map(|(flow, _)| flow)
-    }
-
-    pub(super) fn is_within(&self, time: Time, path: &[u8]) -> bool {
-        self.within
-            .as_ref()
-            .is_none_or(|(first, last)| first.cmp_to(time, path).is_le() && last.cmp_to(time, path).is_ge())
-    }
-
-    /// `false` without a look at the path.
-    fn may_be_within(&self, time: Time) -> bool {
-        self.within.as_ref().is_none_or(|(first, last)| (first.time..=last.time).contains(&time))
-    }
+/// Reads the tree. Breaks if `watch` requested a stop.
+pub(super) fn read(
+    scan: &Arc<Scan>,
+    directory: &Dir,
+    threads: Option<usize>,
+    watch: &mut Watch<'_>,
+) -> Result<ControlFlow<()>> {
+    let file_system = directory.file_system();
+    let most = threads.unwrap_or_else(|| attribute_policy::threads_max(file_system, processors()));
+    let threads = threads.unwrap_or_else(|| attribute_policy::threads(file_system, processors()));
+    let options = walk_options(directory, &scan.conditions)?;
+    let options = WalkOptions { threads, threads_max: most.max(threads), ..options };
+    let place = match scan.of_units {
+        Some(_) => Place::AboveUnits(Arc::clone(scan)),
+        None => Place::OfFiles,
+    };
+    let path = directory.path().to_owned();
+    let parts = Walk::parts_with(directory.again_for_reader()?, place, &options)?;
+    let begin = || Scanning { scan, keys: Keys::default(), path: Vec::new() };
+    let read = collect(parts, begin, &Progress::default(), false, watch);
+    read.at("start a thread to read", &path).map(|(flow, _)| flow)
 }
 
 struct Scanning<'s> {
@@ -232,31 +181,4 @@ fn path_above(directory: &DirPath, path: &mut Vec<u8>) -> usize {
         path.push(b'/');
     }
     path.len()
-}
-
-/// Entries whose attributes could not be read. They stay, and count nothing.
-#[derive(Debug, Default)]
-pub(super) struct Unread {
-    count: u64,
-    first: Option<(Vec<u8>, i32)>,
-}
-
-impl Unread {
-    /// Also of an entry that has vanished, which is no failure.
-    pub(super) fn is_unread(&mut self, name: &[u8], row: &Attributes) -> bool {
-        if row.error != 0 && !row.has_vanished() {
-            self.count += 1;
-            self.first.get_or_insert_with(|| (name.to_vec(), row.error));
-        }
-        row.error != 0
-    }
-
-    pub(super) fn message(self, directory: &Path) -> Option<Message> {
-        let (first, errno) = self.first?;
-        Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.count })
-    }
-
-    pub(super) fn errno(&self) -> Option<i32> {
-        self.first.as_ref().map(|(_, errno)| *errno)
-    }
 }

@@ -101,7 +101,7 @@ enum Units {
     Directories,
 }
 
-/// What is left of the tree, by sorting everything in memory.
+/// Names that are left of the tree, by sorting everything in memory.
 fn oracle(all: &[OfInode], budget: Budget, by: TimeKind, units: Units, keeps: bool) -> BTreeSet<String> {
     let Budget::Holds(measure, limit) = budget else { unreachable!() };
     let time = |inode: &OfInode| match by {

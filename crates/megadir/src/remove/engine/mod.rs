@@ -47,7 +47,7 @@ pub(super) use self::linux as system;
 pub(super) use self::start::component;
 #[cfg(target_os = "linux")]
 pub(super) use self::start::fail;
-pub use self::start::{remove_contents, remove_tree};
+pub(super) use self::start::{remove_contents, remove_tree};
 
 use self::pool::Pool;
 use self::system::Directory;

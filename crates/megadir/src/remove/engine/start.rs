@@ -20,8 +20,6 @@ use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
-#[cfg(target_os = "linux")]
-use crate::remove::budget::remove_units;
 use crate::remove::progress::Call;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 use crate::threads::lock;
@@ -30,26 +28,8 @@ const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
 const LOOK_BYTES: usize = 32 << 10;
 
-/// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
-/// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
-/// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
-/// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
-///
-/// ```
-/// # let scratch = tempfile::tempdir().unwrap();
-/// use megadir::Dir;
-/// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
-/// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
-/// let failures = Failures::new(100);
-/// let on_failure = |failure| failures.add(failure);
-/// let options = RemoveOptions::new(2, &on_failure);
-/// let parent = Dir::open(scratch.path())?;
-/// let removed = remove_tree(&parent, b"old", &options, &Progress::new())?;
-/// assert!(removed.complete && failures.take().is_empty());
-/// assert_eq!(removed.counts.directories, 3);
-/// # Ok::<(), megadir::Error>(())
-/// ```
-pub fn remove_tree(
+/// See [`remove_tree`](crate::remove::remove_tree).
+pub(in crate::remove) fn remove_tree(
     parent: &Dir,
     name: &[u8],
     options: &RemoveOptions<'_>,
@@ -57,10 +37,6 @@ pub fn remove_tree(
 ) -> Result<Removed> {
     let path = parent.path().join(names::to_os(name)?);
     check(options, &path)?;
-    #[cfg(target_os = "linux")]
-    if let Some(selection) = options.budget.filter(|selection| selection.is_of_units()) {
-        return remove_units(&parent.open_below(name)?, selection, options, progress);
-    }
     let name = component(name, &path)?;
     let call = &Call::new(progress);
     if !options.opens(&Place::default(), name.to_bytes()) {
@@ -102,18 +78,15 @@ pub fn remove_tree(
     Ok(finish(call))
 }
 
-/// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
-/// again until it is empty, at most ten times.
-/// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
-/// [`RemoveOptions::on_failure`].
-pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
+/// See [`remove_contents`](crate::remove::remove_contents).
+pub(in crate::remove) fn remove_contents(
+    directory: &Dir,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<Removed> {
     check(options, directory.path())?;
     let call = &Call::new(progress);
     let root = Arc::new(directory.reopen_for_reader()?);
-    #[cfg(target_os = "linux")]
-    if let Some(selection) = options.budget.filter(|selection| selection.is_of_units()) {
-        return remove_units(directory, selection, options, progress);
-    }
     empty_all(&root, directory.path(), options, call);
     Ok(finish(call))
 }
