@@ -5,8 +5,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use megadir::FileType;
+#[cfg(target_os = "linux")]
+pub(super) use megadir::remove::budget::Budget;
 
-use super::budget::{Budget, budget};
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
 use crate::cmd::mass_change::ChangeOptions;
@@ -196,6 +197,20 @@ impl Args {
             ),
         ])
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) type Budget = String;
+
+#[cfg(target_os = "linux")]
+fn budget(text: &str) -> Result<Budget, String> {
+    Budget::parse(text)
+}
+
+/// The option is refused there.
+#[cfg(not(target_os = "linux"))]
+fn budget(text: &str) -> Result<Budget, String> {
+    Ok(text.to_owned())
 }
 
 /// Unit of `--keep-within`, which goes as a whole.

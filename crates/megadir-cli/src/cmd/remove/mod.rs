@@ -8,6 +8,8 @@ mod log;
 mod run;
 mod source;
 mod summary;
+#[cfg(target_os = "linux")]
+mod within;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     #[cfg(target_os = "linux")]
     if let Some(budget) = args.keep_within {
         let by = args.conditions.time().unwrap_or(megadir::TimeKind::Used);
-        return budget::run(args, budget, source, megadir::Conditions { by, ..conditions });
+        return within::run(args, budget, source, megadir::Conditions { by, ..conditions });
     }
     let conditions = Arc::new(conditions);
     // Until here Ctrl-C ends the program at once.

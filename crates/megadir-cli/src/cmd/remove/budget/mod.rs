@@ -1,31 +1,21 @@
-//! `--keep-within`: selects what has to go, asks, and has it removed.
+//! `--keep-within`: the selection, and its outcome for the summary.
 
-#[cfg(target_os = "linux")]
-mod linux;
 #[cfg(target_os = "linux")]
 mod outcome;
 
-#[cfg(not(target_os = "linux"))]
-pub(super) use self::elsewhere::{Budget, Kept, Selection, kept};
 #[cfg(target_os = "linux")]
-pub(super) use self::linux::{kept, run};
-#[cfg(target_os = "linux")]
-pub(super) use self::outcome::Kept;
-#[cfg(target_os = "linux")]
-pub(super) use megadir::remove::budget::{Budget, Selection};
+pub(super) use megadir::remove::budget::Selection;
 
+#[cfg(not(target_os = "linux"))]
+pub(super) use self::elsewhere::{Kept, Selection, kept};
 #[cfg(target_os = "linux")]
-pub(super) fn budget(text: &str) -> Result<Budget, String> {
-    Budget::parse(text)
-}
+pub(super) use self::outcome::{Kept, kept, text};
 
 /// The option is refused there.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use crate::cmd::remove::args::Args;
     use crate::ui::object::Object;
-
-    pub(in crate::cmd::remove) type Budget = String;
 
     #[derive(Debug)]
     pub(in crate::cmd::remove) enum Selection {}
@@ -50,9 +40,4 @@ mod elsewhere {
             match *self {}
         }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn budget(text: &str) -> Result<Budget, String> {
-    Ok(text.to_owned())
 }

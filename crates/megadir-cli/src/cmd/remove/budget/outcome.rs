@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use megadir::remove::budget::{Measure, Outcome};
+use megadir::remove::budget::{Measure, Outcome, Selection};
 
-use crate::cmd::limits::amount::grouped;
+use crate::cmd::limits::amount::{grouped, plural};
+use crate::cmd::remove::args::Args;
 use crate::ui::message::quoted;
 use crate::ui::object::Object;
 use crate::ui::sizes;
@@ -59,9 +60,22 @@ impl Kept {
     }
 }
 
+/// The outcome for the summary. Mentions files that the memory had no room for.
+pub(in crate::cmd::remove) fn kept(args: &Args, selection: &Selection) -> Kept {
+    let outcome = selection.outcome();
+    if outcome.untracked > 0 && !args.change.quiet {
+        let names = plural(outcome.untracked, "name", "names");
+        eprintln!(
+            "megadir: {names} of files with several names stay, because there are too many of these to remember"
+        );
+    }
+    let path = args.paths.first().map(Path::new).unwrap_or(Path::new(""));
+    Kept::new(outcome, args.keep_within.is_some_and(|budget| budget.is_of_free()), path)
+}
+
 const STAYS: &str = "the rest does not meet the conditions, was used meanwhile or could not be removed";
 
-pub(super) fn text(measure: Measure, is_of_free: bool, number: u64) -> String {
+pub(in crate::cmd::remove) fn text(measure: Measure, is_of_free: bool, number: u64) -> String {
     match (measure, is_of_free) {
         (Measure::Bytes, _) => sizes::text(number),
         (Measure::Files, true) => format!("{} inodes", grouped(number)),

@@ -1,4 +1,4 @@
-//! The run: a selection, the question, and the removal.
+//! `--keep-within`: a selection, the question, and the removal.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,22 +10,22 @@ use megadir::remove::budget::{AccessTimes, Budget, Measure, SelectOptions, Selec
 use megadir::remove::target::Target;
 use megadir::{Conditions, Dir, StatMask, TimeKind, TreeEvent};
 
-use super::outcome::{Kept, text};
+use super::args::{Args, Unit};
+use super::budget::{kept, text};
+use super::confirm::UNASKED;
+use super::run::run as remove;
+use super::source::Source;
+use super::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::interruptible;
 use crate::cmd::limits::amount::plural;
 use crate::cmd::mass_change::{Failure, KEPT_MAX, UNASKED_MAX, ask};
 use crate::cmd::progress::Progress;
-use crate::cmd::remove::args::{Args, Unit};
-use crate::cmd::remove::confirm::UNASKED;
-use crate::cmd::remove::run::run as remove;
-use crate::cmd::remove::source::Source;
-use crate::cmd::remove::summary::Summary;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason, unexamined};
 use crate::ui::sizes;
 
-pub(in crate::cmd::remove) fn run(
+pub(super) fn run(
     args: &Args,
     budget: Budget,
     source: Source<'_>,
@@ -127,19 +127,6 @@ fn nothing_to_remove(
     summary.finish(Counts::default(), started.elapsed(), false);
     summary.print()?;
     Ok(summary.code())
-}
-
-/// The outcome for the summary. Mentions files that the memory had no room for.
-pub(in crate::cmd::remove) fn kept(args: &Args, selection: &Selection) -> Kept {
-    let outcome = selection.outcome();
-    if outcome.untracked > 0 && !args.change.quiet {
-        let names = plural(outcome.untracked, "name", "names");
-        eprintln!(
-            "megadir: {names} of files with several names stay, because there are too many of these to remember"
-        );
-    }
-    let path = args.paths.first().map(Path::new).unwrap_or(Path::new(""));
-    Kept::new(outcome, args.keep_within.is_some_and(|budget| budget.is_of_free()), path)
 }
 
 fn may_go(args: &Args, budget: Budget, selection: &Selection) -> Result<bool, CliError> {
