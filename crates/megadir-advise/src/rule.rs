@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_stands_in_the_documentation() {
+    fn documentation_contains_every_row() {
         let page = include_str!("../../../docs/advice.md");
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
         let names: Vec<&str> = rows.iter().filter_map(|row| row.split('`').nth(1)).collect();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_come_before_what_was_measured() {
+    fn limits_precede_measurements() {
         let slower = measured((1.5, SLOWER), (1.5, SLOWER));
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &bounded(100_000), Some(&slower)), "too-full");
         assert_eq!(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_counts_for_the_layout_and_the_files_that_it_was_measured_with() {
+    fn measurements_apply_to_their_own_layout_and_files() {
         let (easy, faster) = (new_dir(Capacity::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
         let of = |files| rule(files, 1, Pattern::Mixed, &easy, Some(&faster));
         assert_eq!(of(1_000_000), "measured-faster");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_mostly_done_counts() {
+    fn only_frequent_operations_decide() {
         let easy = new_dir(Capacity::Unbounded);
         let mixed = measured((0.5, FASTER), (1.4, SLOWER));
         let of = |pattern, measured: &Measured| rule(1_000_000, 1, pattern, &easy, Some(measured));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_decided_or_not_to_be_believed_decides_nothing() {
+    fn undecided_and_disturbed_measurements_decide_nothing() {
         let easy = new_dir(Capacity::Unbounded);
         let mut undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
         assert_eq!(rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&undecided)), "several-writers");

@@ -233,7 +233,7 @@ mod tests {
     /// The parser does not ask for a required option that another option excludes. `remove --list --log FILE` removed for that
     /// reason, although `--list` needs `--dry-run`.
     #[test]
-    fn an_option_that_needs_another_excludes_what_that_one_excludes() {
+    fn an_option_inherits_the_exclusions_of_its_requirement() {
         let mut program = super::Cli::command();
         program.build();
         let mut accepted = Vec::new();

@@ -222,7 +222,7 @@ mod tests {
     use megadir::{Attributes, FileType, StatMask, Time};
 
     #[test]
-    fn attributes_tell_the_same_by_either_way() {
+    fn attributes_are_equal_in_both_encodings() {
         let full = Attributes {
             have: Facts::WANT | StatMask::MOUNT,
             kind: FileType::Fifo,

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn times_keep_their_nanoseconds_and_those_out_of_range_the_side() {
+    fn times_keep_nanoseconds_and_clamp_to_the_nearer_end() {
         let of = |seconds, nanoseconds| super::nanoseconds(Time { seconds, nanoseconds });
         assert_eq!(of(0, 1), 1);
         assert_eq!(of(-1, 0), -1_000_000_000);

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_in_files_give_what_memory_gives() {
+    fn runs_in_files_equal_sorting_in_memory() {
         let mut state = 7u64;
         let items: Vec<_> = (0..5000u32)
             .map(|index| {

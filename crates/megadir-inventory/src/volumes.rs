@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn volumes_that_swapped_their_devices_are_told_apart_by_identity() {
+    fn volumes_with_swapped_devices_are_distinguished_by_identity() {
         let mut volumes = recorded(&[(uuid("41", "a"), 41), (uuid("42", "b"), 42)]);
         assert_eq!(volumes.learn(42, uuid("42", "a")), 41);
         assert_eq!(volumes.learn(41, uuid("41", "b")), 42);

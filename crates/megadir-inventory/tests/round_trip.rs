@@ -158,7 +158,7 @@ fn rows_that_do_not_ascend_are_refused() {
 }
 
 #[test]
-fn what_is_no_whole_inventory_is_refused_in_words() {
+fn incomplete_inventory_is_refused_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory.parquet");
     write(&path, &rows(1000), 0);

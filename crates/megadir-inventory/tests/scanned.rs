@@ -124,7 +124,7 @@ fn make(root: &Path) {
 }
 
 #[test]
-fn rows_are_what_the_standard_library_finds_in_order() {
+fn rows_match_the_standard_library_in_order() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("tree");
     make(&root);
@@ -167,7 +167,7 @@ fn several_trees_are_one_after_the_other_and_one_that_is_not_there_ends_the_scan
 }
 
 #[test]
-fn what_may_not_be_read_is_a_row_with_its_error() {
+fn unreadable_directory_is_a_row_with_its_error() {
     require!(match rustix::process::geteuid().is_root() {
         true => Ok(()),
         false => Err("only root can make files of others".to_owned()),
@@ -228,7 +228,7 @@ fn entries_that_come_and_go_are_no_errors() {
 }
 
 #[test]
-fn a_scan_that_is_told_to_end_ends() {
+fn cancelled_scan_ends() {
     let scratch = tempfile::tempdir().unwrap();
     make(scratch.path());
     let roots = [scratch.path().to_owned()];

@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(
+        fn encoding_round_trips(
             entries in prop::collection::vec(
                 (any::<u64>(), any::<i64>(), 0u8..15, prop::collection::vec(1u8.., 1..300)), 0..40)
         ) {

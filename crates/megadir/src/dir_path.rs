@@ -112,7 +112,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn paths_are_those_of_joining_name_by_name() {
+    fn paths_equal_joining_name_by_name() {
         for top in ["t", "t/", "/", ".", "", "/a b"] {
             let (mut path, mut expected) = (DirPath::from(Path::new(top)), Path::new(top).to_owned());
             for name in ["a", "b".repeat(700).as_str(), "c".repeat(700).as_str(), "d"] {

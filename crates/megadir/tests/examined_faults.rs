@@ -114,7 +114,7 @@ fn walk(stat_backend: &'static dyn StatBackend, root: &Path, threads: usize) -> 
 
 /// The only test here that limits descriptors in this process; others use child processes.
 #[test]
-fn without_descriptors_examining_says_so() {
+fn examining_without_free_descriptors_is_reported() {
     const CHILD: &str = "MEGADIR_TESTKIT_DESCRIPTORS";
     if let Some(path) = std::env::var_os(CHILD) {
         return examine_with_few_descriptors(Path::new(&path));
@@ -136,7 +136,12 @@ fn without_descriptors_examining_says_so() {
         let output = Command::new("sh")
             .args(["-c", &script])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "without_descriptors_examining_says_so", "--test-threads=1", "--nocapture"])
+            .args([
+                "--exact",
+                "examining_without_free_descriptors_is_reported",
+                "--test-threads=1",
+                "--nocapture",
+            ])
             .env(CHILD, &root)
             .output()
             .unwrap();

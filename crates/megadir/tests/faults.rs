@@ -89,7 +89,7 @@ fn fails_once(path: &Path, all: &[megadir_testkit::seen::Identity]) {
 
 /// The only test here that limits descriptors in this process; others use child processes.
 #[test]
-fn without_descriptors_opening_or_reading_says_so() {
+fn opening_or_reading_without_free_descriptors_is_reported() {
     const CHILD: &str = "MEGADIR_TESTKIT_DESCRIPTORS";
     if let Some(path) = std::env::var_os(CHILD) {
         return read_with_few_descriptors(Path::new(&path));
@@ -102,7 +102,7 @@ fn without_descriptors_opening_or_reading_says_so() {
         let status = Command::new("sh")
             .args(["-c", &script])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "without_descriptors_opening_or_reading_says_so", "--test-threads=1"])
+            .args(["--exact", "opening_or_reading_without_free_descriptors_is_reported", "--test-threads=1"])
             .env(CHILD, &path)
             .output()
             .unwrap();

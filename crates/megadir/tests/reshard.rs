@@ -266,7 +266,7 @@ fn counting_for_a_growing_layout_reports_each_failure_once() {
 }
 
 #[test]
-fn what_does_not_belong_stays_and_is_counted() {
+fn foreign_entries_stay_and_are_counted() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     fill(at, &Layout::FLAT, &[b"abcdef".to_vec(), b"abcdeg".to_vec(), b"a".to_vec(), b"abcd.tmp".to_vec()]);
@@ -310,7 +310,7 @@ fn what_does_not_belong_stays_and_is_counted() {
 }
 
 #[test]
-fn a_file_in_its_own_way_stays_with_those_below_it() {
+fn file_at_the_path_of_its_own_target_directory_stays() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     fill(at, &Layout::FLAT, &[b"ab".to_vec(), b"abcdef".to_vec(), b"abcdeg".to_vec(), b"cdef".to_vec()]);

@@ -214,7 +214,7 @@ fn on_tmpfs() {
 }
 
 #[test]
-fn what_does_not_go_together_or_is_out_of_range_is_refused() {
+fn conflicting_or_out_of_range_options_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let choice = attribute_policy::choose(&Dir::open(directory.path()).unwrap(), StatMask::SIZE, 1).unwrap();
     for (name, strategy, words) in [

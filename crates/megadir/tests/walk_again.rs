@@ -48,7 +48,7 @@ fn walked_with(
 }
 
 #[test]
-fn what_came_while_a_directory_was_read_is_returned_once_with_all_below_it() {
+fn directories_created_during_the_walk_are_returned_once_with_all_below() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path();
     (0..100).for_each(|index| std::fs::write(root.join(format!("f{index}")), "x").unwrap());

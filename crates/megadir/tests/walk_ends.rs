@@ -72,7 +72,7 @@ fn each_directory_ends_once_after_its_last_entry() {
 }
 
 #[test]
-fn ends_are_told_only_where_asked_for() {
+fn ends_are_returned_only_on_request() {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::create_dir(scratch.path().join("below")).unwrap();
     let mut walk = Walk::new(Dir::open(scratch.path()).unwrap(), &options(1, false)).unwrap();
@@ -82,7 +82,7 @@ fn ends_are_told_only_where_asked_for() {
 }
 
 #[test]
-fn parts_give_what_the_whole_gives_each_directory_on_one_thread() {
+fn parts_equal_the_whole_with_each_directory_on_one_thread() {
     let scratch = tempfile::tempdir().unwrap();
     let directories = tree(scratch.path(), 3);
     for threads in [1, 2, 5] {

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_to_end_before_its_time_by_the_clock_or_by_the_user() {
+    fn a_deadline_or_an_interrupt_ends_a_measurement_early() {
         let stop = AtomicBool::new(false);
         let clock = Clock::new(Instant::now(), Duration::from_secs(3600));
         assert!(!clock.is_over());

@@ -84,7 +84,7 @@ fn examples_are_the_library_s() {
 }
 
 #[test]
-fn presets_are_told_in_words() {
+fn presets_are_described_in_words() {
     for (preset, said) in [
         (
             "git",

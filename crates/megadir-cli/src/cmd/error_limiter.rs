@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_printed_where_that_is_asked_for() {
+    fn every_error_is_printed_on_request() {
         let mut errors = ErrorLimiter::new(true);
         assert!((0..1000).all(|_| errors.take("no", 1)));
         assert!(errors.rest().is_empty());

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_neither_older_nor_newer_than_itself() {
+    fn reference_file_is_neither_older_nor_newer() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let Moment { begins, ends, .. } = moment(file.path().as_os_str()).unwrap();
         let own = modified(&file.path().metadata().unwrap()).unwrap();

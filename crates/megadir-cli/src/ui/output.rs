@@ -188,7 +188,7 @@ mod tests {
     use super::{io, is_closed_pipe};
 
     #[test]
-    fn a_reader_that_has_gone_is_no_error_whatever_windows_calls_it() {
+    fn closed_pipe_is_no_error_by_any_windows_code() {
         assert!(is_closed_pipe(&io::ErrorKind::BrokenPipe.into(), false));
         assert!(is_closed_pipe(&io::Error::from_raw_os_error(233), true));
         assert!(!is_closed_pipe(&io::Error::from_raw_os_error(233), false));

@@ -62,7 +62,7 @@ fn ext4_keeps_the_size_of_an_aged_directory_and_btrfs_gives_it_back() {
 }
 
 #[test]
-fn what_cannot_be_aged_is_refused_in_a_line() {
+fn unsupported_aging_is_refused_in_one_line() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = output_of(directory.path(), &["bench", "run", "smallfile", "--aged", "10x"]);
     let err = String::from_utf8_lossy(&output.stderr);

@@ -48,7 +48,7 @@ fn methods_are_compared_on_files_of_their_own() {
 }
 
 #[test]
-fn first_runs_are_on_files_that_nobody_has_seen() {
+fn first_runs_use_files_never_read_before() {
     // In memory, no block has to wait for writeback.
     let here = scratch_in_memory();
     let all = printed(
@@ -94,7 +94,7 @@ fn a_directory_that_is_named_is_only_read_and_its_directories_are_passed_over() 
 }
 
 #[test]
-fn the_list_of_studies_names_the_methods_and_what_they_need() {
+fn list_of_studies_names_methods_and_requirements() {
     let here = tempfile::tempdir().expect("a directory");
     let all = printed(here.path(), &["bench", "list", "--verbose"]);
     assert!(all.contains("method readdir-lstat: readdir, then lstat of each entry by path\n"), "{all}");

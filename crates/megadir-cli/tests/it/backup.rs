@@ -41,7 +41,7 @@ const CHANGED: [&str; 9] =
     ["grown", "d/grown", "d/set-back", "new\nline", "d/ new", "./#a", "./;b", "n", "n/x"];
 
 #[test]
-fn only_the_kinds_that_are_asked_for_are_reported() {
+fn only_requested_kinds_of_change_are_reported() {
     let scratch = scratch();
     let at = scratch.path();
     changed(at);
@@ -98,7 +98,7 @@ fn rsync_takes_the_paths() {
 }
 
 #[test]
-fn rsync_takes_what_was_renamed() {
+fn rsync_copies_renamed_files() {
     require!(have("rsync"));
     let scratch = scratch();
     let at = scratch.path();
@@ -120,7 +120,7 @@ fn rsync_takes_what_was_renamed() {
 const DELETIONS: &str = "rsync -r --delete --existing --ignore-existing project/ uploads/";
 
 #[test]
-fn after_both_lines_the_copy_has_what_the_tree_has() {
+fn after_both_commands_the_copy_equals_the_tree() {
     require!(have("rsync"));
     let scratch = scratch();
     let at = scratch.path();

@@ -145,7 +145,7 @@ fn every_kind_of_change_has_its_line() {
 }
 
 #[test]
-fn quiet_tells_by_the_exit_code() {
+fn quiet_reports_by_the_exit_code() {
     let lab = Lab::new();
     let output = lab.changes(&["--quiet"]);
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
@@ -155,7 +155,7 @@ fn quiet_tells_by_the_exit_code() {
 }
 
 #[test]
-fn an_update_is_compared_with_next_and_the_inventory_itself_is_none() {
+fn update_is_the_next_base_and_the_inventory_is_no_change() {
     let lab = Lab::new();
     // In the tree itself.
     let inside = lab.tree().join("inventory");
@@ -184,7 +184,7 @@ fn at_last(step: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_suspect_is_told_and_decided_by_its_hash() {
+fn suspect_is_reported_and_decided_by_its_hash() {
     let lab = Lab::new();
     at_last(|| {
         fs::write(lab.tree().join("a"), "2").unwrap();
@@ -210,7 +210,7 @@ fn a_suspect_is_told_and_decided_by_its_hash() {
 }
 
 #[test]
-fn a_terminal_is_told_that_nothing_changed() {
+fn terminal_shows_that_nothing_changed() {
     require!(have("script"));
     let lab = Lab::new();
     lab.scan(|metadata| metadata.started_ns = i64::MAX);
@@ -228,7 +228,7 @@ fn a_terminal_is_told_that_nothing_changed() {
 }
 
 #[test]
-fn many_suspects_are_one_line_on_a_terminal_unless_they_are_asked_for() {
+fn many_suspects_are_one_line_on_a_terminal_unless_requested() {
     require!(have("script"));
     let lab = Lab::new();
     (0..11).for_each(|file| fs::write(lab.tree().join(file.to_string()), "1").unwrap());
@@ -368,7 +368,7 @@ fn bad_inventories_and_trees_are_refused_in_a_line() {
 }
 
 #[test]
-fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
+fn unreadable_directories_are_not_reported_removed() {
     let lab = Lab::new();
     let before = fs::read(lab.inventory()).unwrap();
     fs::set_permissions(lab.inventory(), PermissionsExt::from_mode(0o644)).unwrap();
@@ -392,7 +392,7 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
 }
 
 #[test]
-fn what_may_not_be_examined_keeps_its_row() {
+fn entries_without_permission_keep_their_rows() {
     if !rustix::process::geteuid().is_root() {
         return require::not_run("what_may_not_be_examined", "only root can change its user");
     }

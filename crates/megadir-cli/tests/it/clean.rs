@@ -11,7 +11,7 @@ fn clean(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) 
 }
 
 #[test]
-fn a_dry_run_names_what_would_be_removed_and_removes_nothing() {
+fn dry_run_names_leftovers_and_removes_nothing() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     let name = "megadir-bench-abc123";

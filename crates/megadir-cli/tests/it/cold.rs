@@ -17,7 +17,7 @@ fn is_empty(directory: &Path) -> bool {
 }
 
 #[test]
-fn what_is_not_allowed_or_cannot_be_had_is_refused_before_anything_is_written() {
+fn forbidden_or_unavailable_cache_states_are_refused_before_writing() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let small = ["lookup", "--quick", "--entries", "100"];

@@ -380,7 +380,7 @@ fn a_preparation_may_put_another_directory_in_place() {
 }
 
 #[test]
-fn output_preparation_shell_and_tree_are_as_the_options_say() {
+fn options_set_output_preparation_shell_and_tree() {
     let scratch = Scratch::new();
     let prepared = scratch.path("prepared");
     let prepare = format!("touch {}", prepared.display());
@@ -426,7 +426,7 @@ fn peak_memory_is_the_programs_own() {
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_in_its_record() {
+fn killed_run_resumes_in_its_record() {
     let scratch = Scratch::new();
     let run = scratch.commands(&NAMES, &["--rounds", "9"]);
     let samples = run.record.samples;

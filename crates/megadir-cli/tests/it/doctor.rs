@@ -30,7 +30,7 @@ fn the_version_has_target_features_and_calls() {
 }
 
 #[test]
-fn a_bug_report_names_the_machine_and_nobody() {
+fn bug_report_names_the_machine_and_no_person() {
     require!(have("unshare"));
     require!(root());
     let directory = tempfile::Builder::new().prefix("private-project").tempdir().expect("a directory");

@@ -53,7 +53,7 @@ fn rounds(record: &Record, phase: Phase) -> Vec<usize> {
 }
 
 #[test]
-fn data_is_made_anew_and_the_report_judges_over_epochs() {
+fn data_is_recreated_each_epoch_and_judged_over_epochs() {
     let scratch = scratch();
     let output = output_of(scratch.path(), &[&RUN[..], &["-v", "-o", "record"]].concat());
     let shown = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -75,7 +75,7 @@ fn data_is_made_anew_and_the_report_judges_over_epochs() {
 }
 
 #[test]
-fn a_run_that_ended_in_a_later_epoch_goes_on_in_it() {
+fn run_interrupted_in_a_later_epoch_resumes_in_it() {
     let scratch = scratch();
     let path = scratch.path().join("record");
     let output = output_of(scratch.path(), &[&RUN[..], &["-v", "-o", "record"]].concat());

@@ -152,7 +152,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
 }
 
 #[test]
-fn worker_processes_do_not_pin_what_is_mounted_again() {
+fn worker_processes_do_not_block_remounts() {
     require!(may_mount());
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
@@ -171,7 +171,7 @@ fn worker_processes_do_not_pin_what_is_mounted_again() {
 }
 
 #[test]
-fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_anew() {
+fn lives_of_small_files_begin_on_a_remounted_or_new_file_system() {
     require!(may_mount());
     require!(have("strace"));
     let directory = tempfile::tempdir().expect("a directory");
@@ -226,7 +226,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
+fn impossible_requests_are_refused_in_one_line_before_writing() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let with = |more: &[&str]| output(at, &[&SMALL[..], more].concat());
@@ -267,7 +267,7 @@ fn an_image_in_memory_is_never_called_cold() {
 }
 
 #[test]
-fn who_may_not_mount_is_told_so() {
+fn missing_mount_privilege_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let open = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777);
     std::fs::set_permissions(directory.path(), open).expect("set");
@@ -278,7 +278,7 @@ fn who_may_not_mount_is_told_so() {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_nothing_mounted_and_goes_on_with_images_made_anew() {
+fn killed_run_leaves_no_mounts_and_resumes_with_new_images() {
     require!(may_mount());
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();

@@ -92,7 +92,7 @@ fn fill(directory: &Path) {
 }
 
 #[test]
-fn the_first_screen_of_every_answer_fits_and_is_known() {
+fn first_screen_of_every_command_fits_and_matches() {
     require!(have("script"));
     let mount = require!(Mount::make(&SEEDED));
     let directory = &mount.path();
@@ -194,7 +194,7 @@ fn estimates_are_wrapped_on_a_terminal() {
 }
 
 #[test]
-fn answers_fit_a_narrow_terminal() {
+fn output_fits_a_narrow_terminal() {
     require!(have("script"));
     let mount = require!(Mount::make(&SEEDED));
     fill(&mount.path());

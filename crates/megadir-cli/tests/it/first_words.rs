@@ -65,7 +65,7 @@ fn words_of_find_lead_to_the_condition() {
 }
 
 #[test]
-fn habits_of_rm_and_ls_are_answered() {
+fn options_of_rm_and_ls_get_hints() {
     let scratch = scratch();
     fill(scratch.path(), &["d/", "d/f", "d/d/"]);
     for words in [&["-rf"][..], &["-r"], &["-f"], &["-R"], &["--recursive"], &["--force"]] {
@@ -79,7 +79,7 @@ fn habits_of_rm_and_ls_are_answered() {
 }
 
 #[test]
-fn inventories_are_asked_for_with_the_line_to_type() {
+fn missing_inventories_are_requested_with_the_command() {
     let scratch = scratch();
     fill(scratch.path(), &["src/", "src/f"]);
     run(scratch.path(), &["scan", "src"]).complains(2, &["'megadir scan src --output src.parquet'"]);
@@ -112,7 +112,7 @@ fn numbers_of_files_and_sizes_have_both_names() {
 }
 
 #[test]
-fn making_millions_of_files_is_asked_first() {
+fn make_asks_before_millions_of_files() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();

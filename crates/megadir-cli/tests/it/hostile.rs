@@ -64,7 +64,7 @@ fn changes(inventory: &Path, options: &[&str]) -> Output {
 }
 
 #[test]
-fn an_inventory_is_no_oracle_of_what_files_outside_the_tree_hold() {
+fn inventory_reveals_no_contents_outside_the_tree() {
     let scratch = tempfile::tempdir().unwrap();
     let (tree, outside) = (scratch.path().join("tree"), scratch.path().join("outside"));
     for path in [&tree, &outside] {

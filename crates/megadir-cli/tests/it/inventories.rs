@@ -40,7 +40,7 @@ fn changed() -> TempDir {
 }
 
 #[test]
-fn two_inventories_print_what_the_tree_prints() {
+fn comparing_two_inventories_equals_comparing_with_the_tree() {
     let scratch = changed();
     let at = scratch.path();
     let mut printed = 0;
@@ -110,7 +110,7 @@ fn inventories_that_are_not_comparable_are_refused() {
 }
 
 #[test]
-fn what_the_second_scan_could_not_read_is_not_removed() {
+fn directories_unreadable_in_the_second_scan_are_not_removed() {
     let scratch = changed();
     let at = scratch.path();
     let program = require!(unprivileged(&scratch));

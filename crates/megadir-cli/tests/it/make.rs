@@ -47,7 +47,7 @@ fn files(top: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_lie_where_the_layout_says_and_are_counted() {
+fn files_are_placed_by_the_layout_and_counted() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     let make = ["d", "-n", "200", "--layout", "prefix:1/1"];
@@ -101,7 +101,7 @@ fn killed_at_any_moment_it_is_completed_by_the_same_command() {
 }
 
 #[test]
-fn a_dry_run_prints_what_would_be_made_and_writes_nothing() {
+fn dry_run_of_make_prints_the_plan_and_writes_nothing() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     let dry = |arguments: &[&str]| run_make(at, &[arguments, &["--dry-run"]].concat());
@@ -131,7 +131,7 @@ fn a_dry_run_prints_what_would_be_made_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_in_the_way_is_named_and_left_alone() {
+fn obstacles_are_named_and_stay() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     let outside = at.join("outside");
@@ -166,7 +166,7 @@ fn layouts_of_numbers_get_numbers_for_names() {
 }
 
 #[test]
-fn what_has_no_place_is_refused_before_anything_is_made() {
+fn layouts_without_room_are_refused_before_writing() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     for (arguments, said) in [
@@ -209,7 +209,7 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn help_knows_every_preset() {
+fn help_lists_every_preset() {
     let help = run_make(Path::new("/"), &["--help"]).out;
     for preset in PRESETS {
         let line = format!("{:<15} {}: ", preset.name, preset.layout);

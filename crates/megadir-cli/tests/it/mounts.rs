@@ -109,7 +109,7 @@ fn object(at: &Path, words: &[&str]) -> Value {
 }
 
 #[test]
-fn doctor_prints_what_a_mount_can_be_trusted_with() {
+fn doctor_prints_the_trusted_facts_of_a_mount() {
     for (server, driver, inodes, listed) in [
         (SSHFS, "fuse.sshfs", "made up", "not as by stat"),
         (UNLISTED, "fuse.unlisted", "made up", "not as by stat"),
@@ -281,7 +281,7 @@ fn made_up_inode_numbers_are_no_change_after_a_remount_and_after_memory_pressure
 }
 
 #[test]
-fn each_mount_in_a_tree_is_compared_by_what_it_can_be_trusted_with() {
+fn each_mount_in_a_tree_is_compared_by_its_own_trusted_facts() {
     // Made-up numbers below a root with lasting ones: the directory `here`.
     let shown = require!(Shown::mount(SSHFS, three_directories));
     let (at, outside) = (shown.at(), scratch_in_memory());

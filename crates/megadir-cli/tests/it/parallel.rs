@@ -180,7 +180,7 @@ fn cp_copies_by_lists() {
 }
 
 #[test]
-fn a_rate_is_kept_and_the_answer_is_the_same() {
+fn rate_limit_holds_and_the_output_is_equal() {
     let scratch = tree();
     let at = scratch.path();
     let entries = found(at, "").len() as u64 + 1;

@@ -36,7 +36,7 @@ fn options(subcommand: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn no_option_answers_in_the_words_of_a_parser() {
+fn no_option_fails_with_a_parser_message() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut tried = 0;
     for subcommand in [

@@ -93,7 +93,7 @@ fn follows_its_rules(record: &Record) {
 }
 
 #[test]
-fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
+fn repeatedly_killed_run_resumes_in_balanced_order() {
     require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
@@ -226,7 +226,7 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
 }
 
 #[test]
-fn a_run_goes_on_where_it_began_from_wherever_that_is_asked() {
+fn run_resumes_in_its_directory_from_any_current_directory() {
     require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
@@ -251,7 +251,7 @@ fn a_run_goes_on_where_it_began_from_wherever_that_is_asked() {
 }
 
 #[test]
-fn what_is_not_the_same_any_more_is_not_gone_on_with() {
+fn resume_refuses_changed_inputs() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     std::fs::create_dir(at.join("mine")).expect("made");

@@ -85,7 +85,7 @@ fn every_form_has_the_same_rows() {
 }
 
 #[test]
-fn the_inventory_is_not_in_itself_and_what_links_to_it_stays_a_link() {
+fn inventory_omits_its_own_file_and_keeps_links_to_it() {
     let scratch = scratch(1, 1);
     let tree = scratch.path().join("tree");
     symlink("tree/inventory", scratch.path().join("link")).unwrap();
@@ -177,7 +177,7 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
 }
 
 #[test]
-fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
+fn unreadable_directories_are_reported_and_the_inventory_is_marked_incomplete() {
     require!(match rustix::process::geteuid().is_root() {
         true => Ok(()),
         false => Err("only root can make files of others".to_owned()),
@@ -209,7 +209,7 @@ fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
 }
 
 #[test]
-fn of_many_errors_of_a_kind_ten_are_told_and_the_rest_is_counted() {
+fn of_many_similar_errors_ten_are_printed_and_the_rest_counted() {
     require!(match rustix::process::geteuid().is_root() {
         true => Ok(()),
         false => Err("only root can make files of others".to_owned()),
@@ -320,7 +320,7 @@ fn names_of_other_formats_are_refused_and_unknown_endings_are_free() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line() {
+fn impossible_scans_are_refused_in_one_line() {
     let scratch = scratch(1, 1);
     fs::write(scratch.path().join(".taken.megadir-partial"), "my notes").unwrap();
     fs::write(scratch.path().join("file"), "").unwrap();

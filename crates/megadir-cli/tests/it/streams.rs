@@ -126,7 +126,7 @@ fn a_full_standard_output_is_an_error_in_one_line() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_error() {
+fn closed_reader_is_no_error() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     prepare(at);
@@ -168,7 +168,7 @@ fn every_subcommand_that_prints_is_in_the_list() {
 }
 
 #[test]
-fn what_prints_nothing_there_runs_without_a_standard_output() {
+fn commands_without_output_run_without_standard_output() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     prepare(at);

@@ -19,7 +19,7 @@ fn run_with(threads: Option<u64>, program: &Path, directory: &Path, arguments: &
 }
 
 #[test]
-fn commands_give_the_same_answers_in_the_threads_that_there_are() {
+fn commands_give_equal_results_with_fewer_threads() {
     let scratch = scratch();
     let at = scratch.path();
     let program = require!(unprivileged(&scratch));

@@ -96,7 +96,7 @@ fn at_rate(rate: &str) -> (Record, String) {
 }
 
 #[test]
-fn a_rate_is_kept_or_said_not_to_be() {
+fn missed_rate_is_reported() {
     let (record, report) = at_rate("2000");
     assert!(report.contains("2 000 to start a second (open loop)"), "{report}");
     for sample in record.samples.iter().filter(|sample| sample.phase == Phase::Measure) {

@@ -18,7 +18,7 @@ use megadir_testkit::unprivileged::NOBODY;
 use crate::support::megadir;
 
 #[test]
-fn what_was_renamed_and_cannot_be_read_is_never_removed() {
+fn renamed_unreadable_directories_are_never_reported_removed() {
     if !rustix::process::geteuid().is_root() {
         return require::not_run("what_was_renamed_and_cannot_be_read", "only root can change its user");
     }

@@ -37,7 +37,7 @@ fn rows(inventory: &Path) -> Vec<OwnedRow> {
 }
 
 #[test]
-fn an_update_is_what_a_scan_writes_and_its_memory_is_bounded_whatever_the_tree() {
+fn update_equals_a_scan_in_bounded_memory() {
     require!(have("python3"));
     let scratch = scratch_in_memory();
     let tree = scratch.path().join("tree");

@@ -85,7 +85,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
+fn only_leftovers_of_a_killed_run_are_removed() {
     let scratch = scratch(LOOKUP);
     let endless =
         ["bench", "run", "study.toml", "--quick", "--entries", "30", "--rounds", "100000", "-o", "record"];
@@ -113,7 +113,7 @@ fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_goes_on_in_its_record() {
+fn truncated_run_resumes_in_its_record() {
     let scratch = scratch(LOOKUP);
     let run = [
         "bench",
@@ -158,7 +158,7 @@ fn workers_are_processes_of_this_program() {
 }
 
 #[test]
-fn what_only_linux_has_is_refused_in_one_line() {
+fn linux_only_options_are_refused_in_one_line() {
     let scratch = tempfile::tempdir().unwrap();
     for (words, says) in [
         (&["bench", "run", "listing", "--quick", "--fs", "ext4"][..], "on Linux only"),

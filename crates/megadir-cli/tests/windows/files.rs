@@ -74,7 +74,7 @@ fn files_below(path: &Path) -> usize {
 }
 
 #[test]
-fn what_a_killed_run_and_its_processes_left_is_cleaned_up() {
+fn leftovers_of_a_killed_run_and_its_processes_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let mut run = Command::new(env!("CARGO_BIN_EXE_megadir"))
         .args(["bench", "run", "smallfile", "--entries", "3000", "--workers", "2", "-o", "record"])

@@ -41,7 +41,7 @@ fn every_backend_lists_the_same_with_sizes_and_times() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_error() {
+fn closed_reader_is_no_error() {
     let scratch = tree();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

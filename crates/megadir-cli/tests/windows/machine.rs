@@ -5,7 +5,7 @@ use megadir_testkit::require;
 use crate::support::megadir;
 
 #[test]
-fn a_record_says_where_it_was_made_and_its_reports_that_it_was_under_wine() {
+fn record_has_its_machine_and_reports_state_wine() {
     let scratch = tempfile::tempdir().unwrap();
     let small = ["--quick", "--rounds=6", "--warm-up=1", "--entries=200"];
     let words = [&["bench", "run", "lookup", "-v"], &small[..], &["-o", "r.jsonl"]].concat();
@@ -37,7 +37,7 @@ fn a_record_says_where_it_was_made_and_its_reports_that_it_was_under_wine() {
 }
 
 #[test]
-fn states_of_the_cache_are_had_or_say_why_not() {
+fn cache_states_are_reached_or_refused_with_the_reason() {
     let scratch = tempfile::tempdir().unwrap();
     let words = ["bench", "run", "attributes", "--quick", "--dry-run", "--cache", "warm,data-cold,fs-cold"];
     let (code, plan, complaint) = megadir(scratch.path(), &words);

@@ -45,7 +45,7 @@ fn make(at: &Path, words: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn files_are_made_once_and_again_only_what_is_missing() {
+fn make_again_creates_only_missing_files() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     let words = ["d", "-n", "50", "--size", "100KiB"];
@@ -65,7 +65,7 @@ fn files_are_made_once_and_again_only_what_is_missing() {
 }
 
 #[test]
-fn what_is_not_its_own_is_left_alone() {
+fn foreign_files_stay() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     assert_eq!(make(at, &["d", "-n", "8"]).0, Some(0));
@@ -206,7 +206,7 @@ fn names_that_windows_cannot_have_are_refused_beforehand() {
 }
 
 #[test]
-fn one_that_was_killed_is_gone_on_with() {
+fn killed_make_is_completed() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     let words = ["make", "d", "-n", "150", "--size", "20000", "--layout", "prefix:1"];

@@ -105,7 +105,7 @@ fn shares_of_servers_are_read() {
 }
 
 #[test]
-fn drives_slashes_and_trailing_dots_mean_what_they_mean_to_windows() {
+fn drives_slashes_and_trailing_dots_follow_windows_rules() {
     let scratch = tree();
     let names = lines(scratch.path(), &["list", "tree"]);
     let absolute = scratch.path().join("tree");
@@ -265,7 +265,7 @@ fn rows_are_sorted_by_the_bytes_of_names_as_everywhere() {
 
 /// WSL creates such directories; the flag needs Windows 10 1803 and an administrator.
 #[test]
-fn directories_that_tell_case_apart_are_read_name_by_name() {
+fn case_sensitive_directories_are_read_name_by_name() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     fs::create_dir(&tree).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{megadir, tree};
 
 #[test]
-fn what_is_not_there_yet_is_refused_in_one_line() {
+fn unimplemented_options_are_refused_in_one_line() {
     let scratch = tree();
     let (code, text, complaint) = megadir(scratch.path(), &["list", "--estimate", "tree"]);
     assert_eq!((code, text.as_str()), (Some(3), ""), "{complaint}");
@@ -12,7 +12,7 @@ fn what_is_not_there_yet_is_refused_in_one_line() {
 }
 
 #[test]
-fn other_ways_that_are_named_are_those_of_this_system() {
+fn suggested_alternatives_exist_on_this_system() {
     let scratch = tree();
     for (words, told) in [
         (&["--raw", "--backend", "by-handle"][..], "no backend of this system does"),
@@ -27,7 +27,7 @@ fn other_ways_that_are_named_are_those_of_this_system() {
 }
 
 #[test]
-fn what_cmd_makes_of_a_path_is_told() {
+fn path_mangled_by_cmd_is_explained() {
     let scratch = tree();
     for (path, told) in
         [(r#"tree\" --count"#, "closing quote"), (r"tree\file*", "--match"), ("NUL", "device")]

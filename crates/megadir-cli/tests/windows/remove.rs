@@ -21,7 +21,7 @@ fn entries(directory: &Path) -> usize {
 }
 
 #[test]
-fn a_tree_is_told_and_then_goes() {
+fn a_tree_is_counted_and_then_removed() {
     let scratch = tree();
     let (text, complaint) = runs(scratch.path(), &["remove", "--dry-run", "tree"], 0);
     assert!(text.starts_with("would remove 54 entries (3 directories)"), "{text}");
@@ -54,7 +54,7 @@ fn conditions_contents_and_json() {
 }
 
 #[test]
-fn what_must_stay_is_refused_and_nothing_goes() {
+fn protected_paths_are_refused_and_nothing_is_removed() {
     let scratch = tree();
     let below = scratch.path().join("tree").join("below");
     let text = |path: &Path| path.to_str().unwrap().to_owned();
@@ -108,7 +108,7 @@ fn what_must_stay_is_refused_and_nothing_goes() {
 }
 
 #[test]
-fn what_windows_has_not_is_refused_in_one_line() {
+fn options_without_windows_support_are_refused_in_one_line() {
     let scratch = tree();
     for (words, reason) in [
         (&["--contents", "--renew"][..], "cannot exchange two directories"),
@@ -122,7 +122,7 @@ fn what_windows_has_not_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_directory_is_put_aside_and_what_was_left_of_it_is_found() {
+fn directory_is_put_aside_and_its_leftover_is_found() {
     let scratch = tree();
     let kept = scratch.path().join("tree").join("below").join("held");
     fs::write(&kept, "").unwrap();
@@ -146,7 +146,7 @@ fn a_directory_is_put_aside_and_what_was_left_of_it_is_found() {
 }
 
 #[test]
-fn a_file_that_is_held_open_is_one_line_and_the_rest_goes() {
+fn file_held_open_is_one_line_and_the_rest_is_removed() {
     let scratch = tree();
     let below = scratch.path().join("tree").join("below");
     let held = fs::OpenOptions::new().read(true).share_mode(3).open(below.join("é漢😀")).unwrap();
@@ -209,7 +209,7 @@ fn read_only_files_and_long_paths_go() {
 }
 
 #[test]
-fn killed_at_any_moment_it_goes_on() {
+fn killed_removal_resumes() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("tree");
     for directory in 0..20 {

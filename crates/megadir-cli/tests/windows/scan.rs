@@ -9,7 +9,7 @@ use megadir_testkit::require;
 use crate::support::{megadir, tree};
 
 #[test]
-fn paths_of_an_inventory_are_those_of_windows() {
+fn inventory_paths_are_windows_paths() {
     let scratch = tree();
     let plain = scratch.path().join("tree");
     for root in [format!("{}", plain.display()), format!(r"\\?\{}", plain.display())] {
@@ -24,7 +24,7 @@ fn paths_of_an_inventory_are_those_of_windows() {
 }
 
 #[test]
-fn what_is_scanned_has_not_changed() {
+fn unchanged_tree_has_no_changes() {
     let scratch = tree();
     let (code, _, complaint) = megadir(scratch.path(), &["scan", "tree", "--output", "inventory"]);
     assert_eq!(code, Some(0), "{complaint}");
@@ -74,7 +74,7 @@ fn changes(directory: &Path, more: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn suspects_are_decided_about_by_what_they_hold() {
+fn suspects_are_decided_by_contents() {
     let scratch = tree();
     let file = scratch.path().join("tree").join("file 3");
     // On a busy machine the clock may tick before the scan begins.
@@ -96,7 +96,7 @@ fn suspects_are_decided_about_by_what_they_hold() {
 }
 
 #[test]
-fn an_inventory_in_the_tree_is_left_out_and_brought_up_to_date() {
+fn inventory_in_its_tree_is_left_out_and_updated() {
     let scratch = tree();
     let tree = scratch.path().join("tree");
     let (code, _, complaint) = megadir(&tree, &["scan", ".", "--output", "kept"]);

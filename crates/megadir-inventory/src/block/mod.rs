@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_takes_64_bytes_and_gives_back_what_went_in() {
+    fn a_row_takes_64_bytes_and_round_trips() {
         assert_eq!(size_of::<Packed>(), 64);
         let odd = Facts {
             device: Some(67),

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn where_numbers_are_unique_the_time_of_birth_says_nothing() {
+    fn birth_time_is_ignored_where_inode_numbers_are_unique() {
         let of = |facts: Facts| Identity::of(&facts, UNIQUE);
         let old = facts();
         let reborn = Facts { born_ns: Some(9), size_bytes: Some(9), modified_ns: Some(9), ..old };

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_within_a_granule_of_the_scan_or_after_it_is_suspect() {
+    fn changes_within_a_granule_of_the_scan_are_suspect() {
         let start = 50 * SECOND_NS + 500_000_000;
         let racy = Racy::new(start, Some(4_000_000), None);
         for (time, suspect) in [
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_contents_hides_no_change() {
+    fn entries_without_contents_are_no_suspects() {
         let racy = Racy::new(0, Some(1), None);
         assert!(racy.is_suspect(&file(1)));
         assert!(!racy.is_suspect(&Facts { size_bytes: Some(0), ..file(1) }));

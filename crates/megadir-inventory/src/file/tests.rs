@@ -109,7 +109,7 @@ fn honest() -> Vec<OwnedRow> {
 }
 
 #[test]
-fn what_a_scan_writes_is_read() {
+fn scanned_inventory_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inventory");
     for group_rows in [1, 3, 100] {
@@ -280,7 +280,7 @@ fn write_deep(path: &Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRo
 }
 
 #[test]
-fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
+fn paths_are_stored_by_shared_prefixes_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inventory");
     // Below and above the threshold for prefix storage, and more than a row group.

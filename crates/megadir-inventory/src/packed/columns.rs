@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_lack_what_others_have_are_no_columns() {
+    fn rows_with_missing_attributes_are_no_columns() {
         let some = Facts { size_bytes: Some(0), ..Facts::NOTHING };
         let mut alike = Alike::default();
         assert!(!alike.is_whole(), "of no row");

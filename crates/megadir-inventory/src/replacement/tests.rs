@@ -28,7 +28,7 @@ fn the_old_file_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
-fn what_others_have_open_is_replaced_all_the_same() {
+fn files_open_elsewhere_are_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     fs::write(&path, OLD).unwrap();
@@ -56,7 +56,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_put_into_its_place_is_kept() {
+fn unplaceable_replacement_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
@@ -131,7 +131,7 @@ fn a_file_that_cannot_be_read_is_not_replaced() {
 
 #[cfg(windows)]
 #[test]
-fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
+fn read_only_files_are_refused_before_writing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     fs::write(&path, OLD).unwrap();
@@ -237,7 +237,7 @@ fn whose_the_old_file_is_the_new_one_is() {
 
 #[cfg(unix)]
 #[test]
-fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
+fn foreign_entry_at_the_temporary_name_stays() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     let partial = directory.path().join(".inventory.megadir-partial");
@@ -269,7 +269,7 @@ fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
+fn leftover_of_a_killed_process_is_reused_and_foreign_ones_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     let partial = directory.path().join(".inventory.megadir-partial");

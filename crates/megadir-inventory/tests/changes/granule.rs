@@ -36,7 +36,7 @@ fn hammer(base: &Path, times: u32) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_rewritten_in_the_same_step_of_the_clock_is_told() {
+fn file_rewritten_in_the_same_clock_step_is_reported() {
     use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, TMPFS, XFS};
     use megadir_testkit::require;
     for recipe in [TMPFS, EXT4, EXT4_SMALL_INODES, XFS, BTRFS] {
@@ -49,6 +49,6 @@ fn a_file_rewritten_in_the_same_step_of_the_clock_is_told() {
 
 #[cfg(windows)]
 #[test]
-fn a_file_rewritten_in_the_same_step_of_the_clock_is_told() {
+fn file_rewritten_in_the_same_clock_step_is_reported() {
     hammer(tempfile::tempdir().unwrap().path(), 20);
 }

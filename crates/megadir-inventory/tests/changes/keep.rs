@@ -103,7 +103,7 @@ fn build(top: &Path) {
 }
 
 #[test]
-fn kept_rows_are_those_of_a_new_scan_and_keep_their_hashes() {
+fn kept_rows_equal_a_new_scan_and_keep_their_hashes() {
     let scratch = tempfile::tempdir().unwrap();
     let tops = ["one", "two"].map(|name| scratch.path().join(name));
     for top in &tops {
@@ -151,7 +151,7 @@ fn kept_rows_are_those_of_a_new_scan_and_keep_their_hashes() {
 }
 
 #[test]
-fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects() {
+fn unreadable_directories_keep_rows_with_an_error_and_suspects_remain() {
     if !rustix::process::geteuid().is_root() {
         return require::not_run("what_cannot_be_read_keeps_its_rows", "only root can change its user");
     }

@@ -9,7 +9,7 @@ use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
 use megadir_testkit::require;
 
 #[test]
-fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same() {
+fn only_changed_directories_are_listed_while_all_names_are_queried() {
     for recipe in [TMPFS, EXT4, XFS, BTRFS] {
         let mount = require!(Mount::make(&recipe));
         let tree = mount.path().join("tree");

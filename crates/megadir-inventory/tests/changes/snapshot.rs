@@ -54,7 +54,7 @@ fn look_ups_make_no_system_call() {
 }
 
 #[test]
-fn what_could_not_be_read_is_read_once_it_can_be() {
+fn directory_is_read_once_it_becomes_readable() {
     if !rustix::process::geteuid().is_root() {
         return require::not_run("what_could_not_be_read", "only root can change its user");
     }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_lead_to_themselves_end() {
+    fn circular_device_chains_end() {
         let sysfs = tempfile::tempdir().unwrap();
         let sysfs = fs::canonicalize(sysfs.path()).unwrap();
         fs::create_dir_all(sysfs.join("dev/block")).unwrap();

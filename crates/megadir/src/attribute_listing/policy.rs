@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_decides_what_it_says() {
+    fn every_policy_row_decides_its_case() {
         use FileSystem::{Btrfs, Cifs, Ext4, F2fs, Fuse, Nfs, Other, Overlay, Tmpfs, Xfs};
         const SMALL: &str = "the directory is too small for a second thread to help";
         let chunks = Strategy::Chunks { threads: 3 };
@@ -466,7 +466,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_split_is_examined_in_shares() {
+    fn split_directories_are_examined_in_shares() {
         for file_system in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
             let expected = (Strategy::Shares, 1 << 20, row(file_system).reason);
             assert_eq!(decided(file_system, "split", 1 << 20, 2), expected);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_buffer_held_before_counts_for_nothing_and_its_memory_is_used_again() {
+    fn old_buffer_contents_are_ignored_and_memory_is_reused() {
         let scratch = tempfile::tempdir().unwrap();
         let mut expected: Vec<Vec<u8>> = (0..50).map(|index| format!("{index}").into_bytes()).collect();
         for name in &expected {

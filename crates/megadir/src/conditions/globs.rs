@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_letter_is_matched_by_its_bytes_or_by_itself() {
+    fn multibyte_letter_is_matched_by_its_bytes_or_as_a_letter() {
         let matches = |glob: &str| Globs::of_names(&[glob]).unwrap().match_name("grün".as_bytes());
         assert!(matches("gr??n") && matches("grün") && matches("gr{ü,ö}n") && matches("gr*"));
         assert!(!matches("gr?n") && !matches("GRÜN") && !matches(""));

@@ -64,7 +64,7 @@ fn expected(layout: Layout, found: &Found) -> Found {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(
+    fn encoding_round_trips(
         entries in prop::collection::vec((founds(), prop::collection::vec(1u16.., 1..256)), 1..20)
     ) {
         for layout in Layout::ALL {
@@ -127,7 +127,7 @@ fn records_that_overlap_or_have_no_name_are_malformed() {
 }
 
 #[test]
-fn links_and_junctions_are_links_and_other_reparse_points_what_they_are() {
+fn links_and_junctions_are_links_and_other_reparse_points_keep_their_type() {
     let kind = |attributes, reparse_tag| Found { attributes, reparse_tag, ..Found::default() }.kind();
     const SYMLINK: u32 = 0xa000_000c;
     const JUNCTION: u32 = 0xa000_0003;
@@ -153,7 +153,7 @@ fn names_have_their_unpaired_surrogates() {
 }
 
 #[test]
-fn what_a_file_system_does_not_keep_is_left_out() {
+fn fields_that_a_file_system_lacks_are_left_out() {
     let found = Found { written: 1, size_bytes: 7, ..Found::default() };
     let row = found.attributes(StatMask::ALL, Layout::Full.attributes());
     assert_eq!(row.have, StatMask::TYPE | StatMask::SIZE | StatMask::ALLOCATED | StatMask::MODIFIED);

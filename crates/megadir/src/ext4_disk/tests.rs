@@ -98,7 +98,7 @@ fn a_changed_bit_anywhere_is_noticed() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_with_the_reason() {
+fn invalid_values_are_refused_with_the_reason() {
     let features = |incompat: u32| changed(&[(0x60, &incompat.to_le_bytes())]).map(|_| ());
     assert_eq!(features(0x0003_e7c6), Ok(()));
     assert_eq!(features(0x2c2 | 0x10), Err(Refusal::MetaBg));
@@ -124,7 +124,7 @@ fn what_is_not_understood_is_refused_with_the_reason() {
 }
 
 #[test]
-fn features_are_those_of_any_superblock() {
+fn features_match_the_superblock() {
     let mut block = [0; SUPERBLOCK_BYTES];
     assert_eq!(SuperblockFeatures::decode(&block), None);
     block[0x38..0x3a].copy_from_slice(&[0x53, 0xef]);
@@ -163,7 +163,7 @@ fn numbers_that_are_stored_in_parts_are_put_together() {
 }
 
 #[test]
-fn what_only_the_kernel_completes_is_left_to_it() {
+fn partial_keys_are_left_to_the_kernel() {
     assert_eq!(with(&[(0x21, &[0x08])]), Err(Unusable::Incomplete), "encrypted");
     assert_eq!(with(&[(0x22, &[0x28])]), Err(Unusable::Incomplete), "an extended attribute");
     assert_eq!(with(&[(0x80, &[8, 0])]), Err(Unusable::Incomplete), "no room for fractions of seconds");

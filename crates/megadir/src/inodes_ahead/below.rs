@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_directories_is_read_at_all_levels() {
+    fn entries_below_directories_are_read_at_all_levels() {
         let tree = tree();
         assert_eq!(read(tree.path(), &["a"], ALL, false), (1, vec![true; 4]));
         let names_only = Below { inodes: false, ..ALL };

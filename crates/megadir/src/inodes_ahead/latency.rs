@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn later_answers_count_more() {
+    fn later_replies_count_more() {
         let mut answers = answers(&[9000; 4]);
         for _ in 0..10 * WAITS_MAX {
             answers.note(1, Duration::from_micros(100));

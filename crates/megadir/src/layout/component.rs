@@ -177,7 +177,7 @@ mod tests {
     use crate::layout::{Layout, PRESETS, PathBuffer, Refused};
 
     #[test]
-    fn what_no_directory_holds_is_refused() {
+    fn impossible_entry_counts_are_refused() {
         for (name, reason) in [
             (&b""[..], Refused::Empty),
             (b".", Refused::Dots),

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn more_directories_than_can_be_counted_are_said_to_be_the_most() {
+    fn uncountably_many_directories_are_reported_as_the_maximum() {
         assert_eq!("digest:16".parse::<Layout>().unwrap().directories(16), u64::MAX);
         assert_eq!("prefix:8".parse::<Layout>().unwrap().directories(254), 254_u64.pow(8));
         let shape = shape("digest:16/16/16", 1_000_000);

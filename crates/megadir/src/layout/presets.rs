@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_the_programs() {
+    fn paths_match_the_programs() {
         // Pro Git, "Git Objects".
         same(
             "git",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_grow_are_those_of_the_programs() {
+    fn growing_paths_match_the_programs() {
         for (files, path) in [
             (0, "a/b/cdef0123"),
             (16 * 16 * 2000 - 1, "a/b/cdef0123"),

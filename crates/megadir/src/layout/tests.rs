@@ -196,7 +196,7 @@ fn paths_are_as_documented() {
 }
 
 #[test]
-fn digests_are_those_of_sha256sum_for_ever() {
+fn digests_match_sha256sum_permanently() {
     // printf %s NAME | sha256sum, and so on.
     for (name, expected) in [
         (&b"abcdef"[..], "be/f5/abcdef"),
@@ -259,7 +259,7 @@ fn names_that_would_escape_or_collide_are_refused() {
 }
 
 #[test]
-fn what_leads_nowhere_has_no_name() {
+fn dangling_paths_have_no_name() {
     for (layout, path) in [
         ("flat", "a/b"),
         ("flat", ""),

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_parsed_is_what_was_written() {
+    fn parsing_inverts_writing() {
         let layout: Layout = "prefix:1/1/1/1+rest+from=2+under=2000".parse().unwrap();
         assert_eq!(layout.source(), Source::Prefix);
         assert_eq!(layout.levels(), [1, 1, 1, 1]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place_and_what_is_allowed() {
+    fn errors_name_the_position_and_the_allowed_values() {
         for (text, said) in [
             ("prefix:2/0/2", "at character 10, '0': 1 to 255 characters per level"),
             ("prefix:2/x", "at character 10, 'x': a level is a whole number, as in 2/2"),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_cannot_have_is_refused_without_text_too() {
+    fn options_that_a_source_lacks_are_refused_without_text_too() {
         let refused = Layout::new(Source::Prefix, &[]).unwrap_err();
         assert_eq!(
             (refused.to_string().as_str(), refused.offset()),

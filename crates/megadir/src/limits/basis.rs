@@ -115,7 +115,7 @@ mod tests {
     use super::{Basis, Known, Span};
 
     #[test]
-    fn what_is_computed_is_known_as_well_as_the_worst_known_part() {
+    fn computed_values_have_the_certainty_of_their_weakest_part() {
         let (read, given) = (Basis::new(Known::Read, "statfs"), Basis::new(Known::Given, "--name-length"));
         assert_eq!(Basis::of(&[&read, &given], "x").known, Known::Given);
         assert_eq!(Basis::of(&[&read], "x").to_string(), "read: x");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_bounded_by_the_bounds_of_both() {
+    fn remainder_is_bounded_by_both_bounds() {
         let all = Span { likely: 100, low: 85, high: 115 };
         assert_eq!(all.less(Span { likely: 60, low: 58, high: 62 }), Span { likely: 40, low: 23, high: 57 });
         assert_eq!(all.less(Span::exact(110)), Span { likely: 0, low: 0, high: 5 });

@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_said_as_people_say_them() {
+    fn durations_are_printed_in_common_units() {
         assert_eq!(parse("32").to_string(), "32 bytes");
         assert_eq!(parse("8:3,32:1").to_string(), "8 to 32 bytes, mean 14.0");
     }
 
     #[test]
-    fn what_fits_is_what_a_simulation_packs() {
+    fn capacity_matches_a_packing_simulation() {
         let sizes = |bytes: u16| f64::from((bytes + 11) & !3);
         assert_eq!(parse("32").fitting(4084.0, sizes), 102.0);
         // Sizes that are equal after rounding behave like one length.

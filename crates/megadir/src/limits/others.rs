@@ -220,7 +220,7 @@ mod tests {
     use crate::limits::{Fact, Known, Span};
 
     #[test]
-    fn directories_hold_what_is_known_of_names_of_32_characters() {
+    fn capacity_for_names_of_32_characters_matches_measurements() {
         let facts = facts("32");
         assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 16_383);
         assert_eq!(EXFAT.judge(&facts, false).capacity.unwrap().value.likely, 1_677_721);

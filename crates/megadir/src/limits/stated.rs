@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_those_stated_and_else_those_of_mke2fs() {
+    fn options_are_the_given_ones_or_the_defaults_of_mke2fs() {
         let Details::Ext4(ext4) = stated("ext4:block=1KiB,large_dir,^metadata_csum,casefold").details else {
             panic!("not ext4");
         };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_gets_one_line_with_a_suggestion() {
+    fn invalid_values_get_one_line_with_a_suggestion() {
         for (text, words) in [
             ("exr4", "unknown file system 'exr4': did you mean 'ext4'?"),
             ("", "expected one of ext4, xfs"),

@@ -68,7 +68,7 @@ fn without_a_model_inodes_and_blocks_are_still_known() {
 }
 
 #[test]
-fn nothing_known_is_said_to_be_nothing() {
+fn absent_facts_are_reported_as_absent() {
     let mut facts = facts("32");
     facts.file_system = FileSystem::Fuse;
     facts.space = Space { block_bytes: 4096, unit_bytes: 4096, ..Space::default() };

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_says_if_its_file_was_moved() {
+    fn path_shows_whether_its_file_was_moved() {
         let route = route("flat", "digest:2").unwrap();
         let (mut names, mut buffer) = (NameBuffer::new(), PathBuffer::new());
         let mut of = |path: &[u8]| match route.place(path, &mut names, &mut buffer) {

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_invented() {
+    fn unknown_facts_are_not_invented() {
         let mut summary = DirectorySummary::new(5);
         summary.enter("d".as_ref());
         summary.add(&Attributes { error: 13, ..Attributes::NOTHING });

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_those_of_the_inodes_and_directories_are_not_hard_linked() {
+    fn types_match_the_inodes_and_directories_are_not_hard_linked() {
         let mut summary = Summary::new(NOW_S, 1);
         summary.add(b"", &entry(b"a"), &file(5, 0));
         summary.add(b"", &entry(b"b"), &Attributes { links: 2, ..file(7, 0) });
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_examined_is_an_entry_without_size_and_age() {
+    fn unexaminable_entry_has_neither_size_nor_age() {
         let mut summary = Summary::new(NOW_S, 5);
         summary.add(b"", &entry(b"denied"), &Attributes { error: 13, ..Attributes::NOTHING });
         summary.add(b"", &entry(b"without time"), &Attributes { have: StatMask::SIZE, ..file(3, 0) });
@@ -248,7 +248,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_has_vanished_is_no_entry() {
+    fn vanished_names_are_no_entries() {
         let mut summary = Summary::new(NOW_S, 5);
         summary.add(b"", &entry(b"gone"), &Attributes { error: 2, ..Attributes::NOTHING });
         assert_eq!(summary.total(), Total::default());

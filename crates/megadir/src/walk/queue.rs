@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn another_worker_is_wanted_once_directories_wait_and_none_of_those_started_does() {
+    fn another_worker_starts_once_directories_wait_and_no_worker_is_idle() {
         let scratch = tempfile::tempdir().unwrap();
         let queue = Queue::<()>::new((3, 3), 100, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         queue.not_started((2, None));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_off_is_taken_when_no_worker_has_a_directory() {
+    fn postponed_directories_are_taken_when_no_worker_has_a_directory() {
         let queue = Queue::<()>::new((1, 2), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
         assert!(queue.note(true) && queue.start().is_some());

@@ -27,7 +27,7 @@ fn examined_after(stat_backend: &'static dyn StatBackend, path: &Path, change: i
 }
 
 #[test]
-fn names_that_changed_hands_are_told_as_they_are_now() {
+fn names_reused_by_other_files_have_current_attributes() {
     for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("changing");
         fs::create_dir(&path).unwrap();
@@ -71,7 +71,7 @@ fn names_that_changed_hands_are_told_as_they_are_now() {
 }
 
 #[test]
-fn what_was_written_a_moment_ago_is_told() {
+fn recent_writes_are_seen() {
     for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("written");
         various(&path, 500);
@@ -90,7 +90,7 @@ fn what_was_written_a_moment_ago_is_told() {
 }
 
 #[test]
-fn on_xfs_what_is_written_while_it_is_listed_is_told() {
+fn on_xfs_writes_during_the_listing_are_seen() {
     let mount = require!(Mount::make(&XFS));
     let path = mount.path().join("written");
     various(&path, 500);

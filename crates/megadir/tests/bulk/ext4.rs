@@ -25,7 +25,7 @@ const READ: [(&str, Options); 9] = [
 ];
 
 #[test]
-fn inodes_of_every_layout_are_told_truly() {
+fn attributes_are_exact_for_every_inode_layout() {
     let mut mounts = Vec::new();
     for (name, mkfs) in READ {
         let mount = require!(Mount::make(&Recipe { name, mkfs, image_bytes: 256 << 20, ..EXT4 }));
@@ -59,7 +59,7 @@ const REFUSED: [(Options, &str, &str); 5] = [
 ];
 
 #[test]
-fn what_is_not_supported_is_refused_with_the_reason() {
+fn unsupported_options_are_refused_with_the_reason() {
     for (mkfs, remount, reason) in REFUSED {
         let mount = require!(Mount::make(&Recipe { mkfs, image_bytes: 256 << 20, ..EXT4 }));
         if !remount.is_empty() {

@@ -30,7 +30,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
+fn attributes_are_of_the_mount_and_not_of_the_hidden_entry() {
     for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("mounts");
         various(&path, 300);
@@ -51,7 +51,7 @@ fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
 }
 
 #[test]
-fn subvolumes_are_told_by_their_own_inode_and_device() {
+fn subvolumes_have_their_own_inode_and_device() {
     let mount = require!(Mount::make(&BTRFS));
     let btrfs = stat_backend("btrfs-search").unwrap();
     let root = mount.path();
@@ -120,7 +120,7 @@ fn walk(
 }
 
 #[test]
-fn a_walk_refuses_other_file_systems_once_each_and_goes_on_elsewhere() {
+fn walk_refuses_each_other_file_system_once_and_continues() {
     let (xfs, other) = (require!(Mount::make(&XFS)), require!(Mount::make(&XFS)));
     various(&xfs.path().join("various"), 100);
     various(&other.path().join("more"), 100);

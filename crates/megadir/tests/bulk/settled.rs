@@ -10,7 +10,7 @@ use megadir_testkit::require;
 use crate::support::{SETTLED, assert_true, places, various};
 
 #[test]
-fn settled_entries_of_every_type_are_told_truly() {
+fn attributes_are_exact_for_settled_entries_of_every_type() {
     for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("various");
         various(&path, 5000);
@@ -26,7 +26,7 @@ fn settled_entries_of_every_type_are_told_truly() {
 }
 
 #[test]
-fn entries_of_all_allocation_groups_are_told_truly() {
+fn attributes_are_exact_in_all_allocation_groups() {
     let mount = require!(Mount::make(&XFS));
     // XFS creates each directory in the next group, and files in the group of their directory.
     let (together, apart) = (mount.path().join("together"), mount.path().join("apart"));

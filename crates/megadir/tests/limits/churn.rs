@@ -43,7 +43,7 @@ fn image(seed: u64, inodes: u64) -> Result<Image, String> {
 }
 
 #[test]
-fn what_is_planned_for_is_kept_and_more_is_refused_in_time() {
+fn planned_space_is_kept_and_excess_is_refused_in_time() {
     let turnovers = 20;
     let all: [&[u16]; 5] = [&[255], &[128], &[64], &[32], &[8, 32, 255]];
     for lengths in if full() { &all[..] } else { &all[..1] } {
@@ -62,7 +62,7 @@ fn what_is_planned_for_is_kept_and_more_is_refused_in_time() {
 }
 
 #[test]
-fn a_directory_that_was_emptied_takes_less_than_a_new_one_and_as_much_as_is_said() {
+fn emptied_directory_takes_less_than_a_new_one_as_predicted() {
     let names = Names { lengths: &[128], seed: 3 };
     let image = require!(image(3, 90_000));
     let capacity = image.limits_of("128").judgement.capacity.unwrap().value;

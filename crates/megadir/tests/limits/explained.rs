@@ -49,7 +49,7 @@ fn apply(explanation: &Explanation) {
 }
 
 #[test]
-fn a_full_index_is_told_another_name_fits_and_large_dir_cures_it() {
+fn full_index_is_explained_and_another_name_fits_and_large_dir_cures_it() {
     let (image, entries, explanation) = require!(full(&SMALL));
     assert_eq!(explanation.limit, Limit::DirectoryIndex);
     assert!(explanation.to_string().contains("the directory's index is full"), "{explanation}");
@@ -70,7 +70,7 @@ fn a_full_index_is_told_another_name_fits_and_large_dir_cures_it() {
 }
 
 #[test]
-fn inodes_and_blocks_that_are_used_up_are_told() {
+fn exhausted_inodes_and_blocks_are_explained() {
     let (_image, entries, explanation) = require!(full(&Shape { inodes: 1000, ..SMALL }));
     assert!(explanation.limit == Limit::Inodes && entries > 900, "{explanation} after {entries}");
     let image = require!(Shape { inodes: 1000, directory_bytes: 0, ..SMALL }.make());
@@ -84,7 +84,7 @@ fn inodes_and_blocks_that_are_used_up_are_told() {
 }
 
 #[test]
-fn blocks_kept_for_root_are_told_to_others_and_not_to_root() {
+fn reserved_blocks_are_explained_to_users_and_not_to_root() {
     const KEPT: Recipe = Recipe {
         name: "ext4 with half of it for root",
         mkfs: &["mkfs.ext4", "-q", "-F", "-m", "50", "-O", "^has_journal"],
@@ -102,7 +102,7 @@ fn blocks_kept_for_root_are_told_to_others_and_not_to_root() {
 }
 
 #[test]
-fn the_mount_option_is_told_and_lifted_by_its_cure() {
+fn mount_option_is_explained_and_lifted_by_its_cure() {
     let image = require!(SMALL.make());
     let mut command = Command::new("mount");
     mount::run(command.args(["-o", "remount,max_dir_size_kb=500"]).arg(image.mount.path())).unwrap();
@@ -119,7 +119,7 @@ fn the_mount_option_is_told_and_lifted_by_its_cure() {
 }
 
 #[test]
-fn too_many_directories_are_told_and_dir_nlink_cures_it() {
+fn too_many_directories_are_explained_and_dir_nlink_cures_it() {
     let shape = Shape { features: ",^dir_nlink", inodes: 65_200, directory_bytes: 80 << 20, ..SMALL };
     let image = require!(shape.make());
     let make = |index: u64| rustix::fs::mkdirat(&image.directory, format!("{index}"), rustix::fs::Mode::RWXU);
@@ -142,7 +142,7 @@ fn a_file_with_too_many_names_is_not_taken_for_a_full_directory() {
 }
 
 #[test]
-fn the_quota_of_a_subvolume_is_told() {
+fn subvolume_quota_is_reported() {
     let made = require!(Mount::make(&mount::BTRFS));
     let point = made.path();
     let btrfs = |words: &[&str]| mount::run(Command::new("btrfs").args(words).arg(&point));
@@ -164,7 +164,7 @@ fn the_quota_of_a_subvolume_is_told() {
 }
 
 #[test]
-fn crafted_names_of_btrfs_are_told() {
+fn explains_btrfs_hash_collisions() {
     let made = require!(Mount::make(&mount::BTRFS));
     let directory = Dir::open(made.path()).unwrap();
     let mut name = [b'0'; 24];
@@ -212,7 +212,7 @@ fn collide(index: u64, name: &mut [u8; 24]) -> Option<&[u8]> {
 }
 
 #[test]
-fn what_is_no_matter_of_limits_is_not_explained() {
+fn errors_unrelated_to_limits_are_not_explained() {
     let directory = Dir::open("/tmp").unwrap();
     for error in [Errno::ACCESS, Errno::EXIST, Errno::ROFS, Errno::NAMETOOLONG] {
         assert!(explain(&directory, Step::Create, &io::Error::from(error)).is_none());
@@ -222,7 +222,7 @@ fn what_is_no_matter_of_limits_is_not_explained() {
 }
 
 #[test]
-fn inodes_of_tmpfs_are_told_and_more_allowed_by_the_cure() {
+fn exhausted_inodes_of_tmpfs_are_explained_and_the_cure_allows_more() {
     let made = require!(Mount::make(&mount::TMPFS));
     mount::run(Command::new("mount").args(["-o", "remount,nr_inodes=100"]).arg(made.path())).unwrap();
     let directory = Dir::open(made.path()).unwrap();

@@ -113,7 +113,7 @@ fn of(directory: &Dir, bytes: Option<u64>) -> Limits {
 }
 
 #[test]
-fn what_is_created_lies_between_the_predicted_bounds() {
+fn created_counts_lie_between_the_predicted_bounds() {
     for row in ROWS {
         let made = require!(Mount::make(&row.recipe));
         if let Some(options) = row.remount {

@@ -20,7 +20,7 @@ fn remove(aside: &Aside<'_>) -> megadir::remove::Removed {
 }
 
 #[test]
-fn a_detached_directory_is_gone_at_once_and_then_removed() {
+fn detached_directory_leaves_its_path_at_once_and_is_then_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     Flat::plain(300).build(&tree);
@@ -61,7 +61,7 @@ fn a_lock_that_anybody_may_hold_keeps_no_directory_from_going() {
 }
 
 #[test]
-fn what_was_left_is_found_by_the_entry_it_was_made_for_and_nothing_else_is() {
+fn leftover_is_found_by_its_entry_and_no_other() {
     let scratch = tempfile::tempdir().unwrap();
     let parent = Dir::open(scratch.path()).unwrap();
     for (name, kind) in [("one", Why::Detached), ("one", Why::Renewed), ("two", Why::Detached)] {
@@ -161,22 +161,22 @@ fn renew_on(recipe: &Recipe) {
 }
 
 #[test]
-fn a_directory_made_anew_on_ext4_is_the_same_but_small() {
+fn renewed_directory_on_ext4_is_equal_but_small() {
     renew_on(&mount::EXT4);
 }
 
 #[test]
-fn a_directory_made_anew_on_xfs_is_the_same() {
+fn renewed_directory_on_xfs_is_equal() {
     renew_on(&mount::XFS);
 }
 
 #[test]
-fn a_directory_made_anew_on_btrfs_is_the_same() {
+fn renewed_directory_on_btrfs_is_equal() {
     renew_on(&mount::BTRFS);
 }
 
 #[test]
-fn what_cannot_be_put_aside_stays_as_it_was() {
+fn entries_that_cannot_be_put_aside_stay_unchanged() {
     let mount = require!(Mount::make(&mount::BTRFS));
     let root = mount.path();
     let parent = Dir::open(&root).unwrap();

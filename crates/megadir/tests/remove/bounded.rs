@@ -62,9 +62,9 @@ fn a_chain_is_removed_with_hardly_any_descriptor() {
 }
 
 #[test]
-fn a_chain_of_100_000_directories_goes() {
+fn a_chain_of_100_000_directories_is_removed() {
     let depth = if full() { 100_000 } else { 20_000 };
-    deep("bounded::a_chain_of_100_000_directories_goes", depth, 64, 2);
+    deep("bounded::a_chain_of_100_000_directories_is_removed", depth, 64, 2);
 }
 
 /// Runs a closure and returns the peak number of the process's descriptors.
@@ -171,7 +171,7 @@ fn directories_that_wait_are_bounded() {
 
 /// Names so long that the records take 5 MiB.
 #[test]
-fn a_directory_of_ext4_goes_in_one_order_of_inodes() {
+fn ext4_directory_is_removed_in_one_order_of_inodes() {
     let mount = require!(Mount::make(&mount::EXT4));
     let tree = mount.path().join("tree");
     fs::create_dir(&tree).unwrap();

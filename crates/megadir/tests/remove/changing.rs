@@ -26,7 +26,7 @@ fn remove_with(tree: &Path, options: &RemoveOptions<'_>, progress: &Progress) ->
 }
 
 #[test]
-fn cancelled_at_any_moment_it_goes_on_when_run_again() {
+fn job_cancelled_at_any_moment_resumes() {
     const LAST: u64 = 1000;
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
@@ -117,7 +117,7 @@ fn a_live_writer_is_met_with_patience_that_ends() {
 }
 
 #[test]
-fn what_comes_while_conditions_choose_is_looked_for_again() {
+fn entries_created_during_conditional_removal_are_listed_again() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     for (limit, empties) in [(4, false), (4, true), (u64::MAX, false), (u64::MAX, true)] {
@@ -149,7 +149,7 @@ fn what_comes_while_conditions_choose_is_looked_for_again() {
 }
 
 #[test]
-fn a_directory_that_was_moved_leads_nobody_outside() {
+fn moved_directory_leads_no_removal_outside() {
     let scratch = tempfile::tempdir().unwrap();
     let (tree, outside) = (scratch.path().join("tree"), scratch.path().join("outside"));
     for workers in [1, 2] {

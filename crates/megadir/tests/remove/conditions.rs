@@ -91,7 +91,7 @@ fn expected(
 }
 
 #[test]
-fn what_meets_the_conditions_goes_and_nothing_else() {
+fn exactly_the_entries_that_meet_the_conditions_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(11);
     for round in 0..48_usize {
@@ -191,7 +191,7 @@ fn a_single_file_is_held_against_the_conditions_too() {
 }
 
 #[test]
-fn what_is_to_be_kept_stays_with_all_it_holds() {
+fn kept_directories_stay_with_their_contents() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     for path in ["keep/below", "other/keep"] {

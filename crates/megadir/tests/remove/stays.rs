@@ -72,7 +72,7 @@ fn immutable_and_append_only_files_stay() {
 }
 
 #[test]
-fn what_a_user_may_not_remove_stays() {
+fn entries_without_permission_stay() {
     let scratch = tempfile::tempdir().unwrap();
     mode(scratch.path(), 0o777);
     let root = scratch.path().join("root");
@@ -136,7 +136,7 @@ impl Drop for Bind<'_> {
 }
 
 #[test]
-fn what_is_mounted_below_is_not_entered_unless_asked() {
+fn mounts_below_are_entered_only_on_request() {
     let scratch = tempfile::tempdir().unwrap();
     let (root, outside) = (scratch.path().join("root"), scratch.path().join("outside"));
     for directory in [&root, &outside] {
@@ -178,7 +178,7 @@ fn what_is_mounted_below_is_not_entered_unless_asked() {
 }
 
 #[test]
-fn what_is_no_name_or_not_there_is_refused() {
+fn invalid_and_missing_names_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let parent = megadir::Dir::open(scratch.path()).unwrap();
     fs::create_dir_all(scratch.path().join("a/b")).unwrap();

@@ -15,7 +15,7 @@ use super::support::{TOLD, asking, assert_same, bringing, choice, examined, trut
 const SIZES: [u64; 5] = [0, 1, 2000, 5000, 100_000];
 
 #[test]
-fn every_listing_brings_what_the_standard_library_tells() {
+fn every_listing_matches_the_standard_library() {
     let scratch = tempfile::tempdir().unwrap();
     for entries in SIZES {
         let path = Flat::plain(entries).ensure(scratch.path());
@@ -40,7 +40,7 @@ fn every_listing_brings_what_the_standard_library_tells() {
 }
 
 #[test]
-fn every_stat_backend_tells_what_the_standard_library_tells() {
+fn every_stat_backend_matches_the_standard_library() {
     let scratch = tempfile::tempdir().unwrap();
     for entries in SIZES.into_iter().filter(|entries| *entries <= 2000 || require::full()) {
         let path = Flat::plain(entries).ensure(scratch.path());
@@ -61,7 +61,7 @@ fn every_stat_backend_tells_what_the_standard_library_tells() {
 }
 
 #[test]
-fn times_to_100_ns_and_sizes_beyond_32_bits_are_told() {
+fn times_to_100_ns_and_sizes_beyond_32_bits_are_exact() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path();
     let ages = [
@@ -101,7 +101,7 @@ fn times_to_100_ns_and_sizes_beyond_32_bits_are_told() {
 }
 
 #[test]
-fn what_the_policy_picks_asks_nobody() {
+fn policy_choice_needs_no_query() {
     let scratch = tempfile::tempdir().unwrap();
     let path = Flat::plain(30).ensure(scratch.path());
     let directory = Dir::open(&path).unwrap();
@@ -116,7 +116,7 @@ fn what_the_policy_picks_asks_nobody() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn conflicting_file_system_options_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = Dir::open(scratch.path()).unwrap();
     let std = choice(&directory, megadir::backend("std").unwrap(), "listed", 64 << 10);
@@ -136,7 +136,7 @@ fn what_does_not_go_together_is_refused() {
 }
 
 #[test]
-fn a_walk_tells_what_the_standard_library_tells() {
+fn walk_matches_the_standard_library() {
     let scratch = tempfile::tempdir().unwrap();
     for (index, below) in ["", "a", "a/b", "a/c", "d"].into_iter().enumerate() {
         let path = scratch.path().join(below);

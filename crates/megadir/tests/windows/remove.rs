@@ -48,7 +48,7 @@ fn only(entries: u64, directories: u64) -> Counts {
 }
 
 #[test]
-fn a_tree_goes_and_is_counted() {
+fn a_tree_is_removed_and_counted() {
     for workers in [1, 2, 5] {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path().join("root");
@@ -91,7 +91,7 @@ fn a_directory_of_some_thousand_files_is_emptied_and_stays() {
 }
 
 #[test]
-fn what_is_read_only_goes_and_what_cannot_go_stays_as_it_was() {
+fn read_only_files_are_removed_and_unremovable_ones_stay_unchanged() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");
     tree(&root, 1, 3);
@@ -118,7 +118,7 @@ fn what_is_read_only_goes_and_what_cannot_go_stays_as_it_was() {
 }
 
 #[test]
-fn what_is_open_to_be_removed_by_others_goes() {
+fn entries_opened_for_removal_by_others_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -128,7 +128,10 @@ fn what_is_open_to_be_removed_by_others_goes() {
     let told = |failure| failures.add(failure);
     let removed = remove(&root, &RemoveOptions { on_failure: &told, ..options(1) }).unwrap();
     if !removed.complete && require::is_wine() {
-        require::unavailable("what_is_open_to_be_removed_by_others_goes", "removal with POSIX semantics");
+        require::unavailable(
+            "entries_opened_for_removal_by_others_are_removed",
+            "removal with POSIX semantics",
+        );
         assert_eq!((removed.counts.directories, removed.counts.failures), (0, 1));
         assert!(failures.take()[0].to_string().contains("holds removed entries open"));
         drop(held);
@@ -155,7 +158,7 @@ fn long_paths_and_deep_trees_go() {
 }
 
 #[test]
-fn a_tree_of_many_levels_goes() {
+fn a_tree_of_many_levels_is_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let root = PathBuf::from(format!("\\\\?\\{}", scratch.path().join("root").display()));
     let mut path = root.clone();
@@ -166,7 +169,7 @@ fn a_tree_of_many_levels_goes() {
 }
 
 #[test]
-fn conditions_choose_and_what_does_not_meet_them_stays() {
+fn only_entries_that_meet_the_conditions_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");
     tree(&root, 2, 5);
@@ -183,7 +186,7 @@ fn conditions_choose_and_what_does_not_meet_them_stays() {
 }
 
 #[test]
-fn cancelled_it_goes_on_when_run_again() {
+fn cancelled_job_resumes() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");
     let (entries, _) = tree(&root, 10, 30);
@@ -211,7 +214,7 @@ fn cancelled_it_goes_on_when_run_again() {
 }
 
 #[test]
-fn what_is_no_name_and_what_windows_lacks_is_refused() {
+fn invalid_names_and_options_that_windows_lacks_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     fs::write(scratch.path().join("file"), "text").unwrap();
     let parent = Dir::open(scratch.path()).unwrap();
@@ -229,7 +232,7 @@ fn what_is_no_name_and_what_windows_lacks_is_refused() {
 }
 
 #[test]
-fn what_is_put_aside_is_found_by_its_name_and_locked() {
+fn entries_put_aside_are_found_by_name_and_locked() {
     let scratch = tempfile::tempdir().unwrap();
     tree(&scratch.path().join("root"), 2, 2);
     fs::write(scratch.path().join("file"), "").unwrap();
@@ -262,9 +265,9 @@ fn junction(scratch: &Path) {
 }
 
 #[test]
-fn junctions_go_and_what_they_lead_to_stays() {
+fn junctions_are_removed_and_their_targets_stay() {
     if require::is_wine() {
-        return require::unavailable("junctions_go_and_what_they_lead_to_stays", "Wine shows none");
+        return require::unavailable("junctions_are_removed_and_their_targets_stay", "Wine shows none");
     }
     let scratch = tempfile::tempdir().unwrap();
     junction(scratch.path());
@@ -275,8 +278,8 @@ fn junctions_go_and_what_they_lead_to_stays() {
 
 /// Wine reports a host link as its target.
 #[test]
-fn links_of_the_system_below_wine_lead_nobody_outside() {
-    let test = "links_of_the_system_below_wine_lead_nobody_outside";
+fn links_of_the_system_below_wine_lead_no_removal_outside() {
+    let test = "links_of_the_system_below_wine_lead_no_removal_outside";
     if !require::is_wine() {
         return require::unavailable(test, "this is no Wine");
     }

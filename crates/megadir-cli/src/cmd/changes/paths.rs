@@ -95,7 +95,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn paths_are_relative_to_the_current_directory_and_lead_where_they_say() {
+    fn paths_are_relative_to_the_current_directory_and_resolve() {
         let of = |path: &str| absolute(Path::new("/here/below"), Path::new(path));
         for (path, expected) in [
             ("a/b", "/here/below/a/b"),

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn inodes_that_the_directory_tells_are_written_to_the_last_digit() {
+    fn listed_inode_numbers_are_written_exactly() {
         for number in NUMBERS {
             for (format, expected) in [
                 (Format::Json, format!("{{\"v\":1,\"name\":\"a\",\"type\":\"file\",\"inode\":{number}}}\n")),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_null_in_json_and_empty_elsewhere() {
+    fn unknown_fields_are_null_in_json_and_empty_elsewhere() {
         let mut values = Values::new(TimeStyle::Iso, false);
         // Other code writes the name, and the type comes from the listing.
         for field in

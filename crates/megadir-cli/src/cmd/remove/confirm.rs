@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_examinations_count_as_many_unless_gone_or_of_another_name() {
+    fn failed_examinations_count_as_many_unless_the_entry_vanished_or_has_another_name() {
         let names = Globs::of_names(&["a*"]).unwrap();
         let conditions = Conditions { names, before: Some(Time::EPOCH), ..Conditions::default() };
         let is_unknown = |name: &[u8], kind, error| {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_counts_are_many_unless_the_entry_is_gone() {
+    fn failed_counts_are_many_unless_the_entry_vanished() {
         let failed = |code| std::io::Error::from_raw_os_error(code);
         let path: &Path = "a\n".as_ref();
         // ENOENT and ERROR_FILE_NOT_FOUND have the same number.

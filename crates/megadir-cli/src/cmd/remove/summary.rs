@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_follow_from_what_failed() {
+    fn exit_codes_follow_from_the_failures() {
         assert_eq!(summary().code(), exit::DONE);
         let failed = Summary { failures: 1, worst: exit::NOTHING_RAN, ..summary() };
         assert_eq!(failed.code(), exit::SOME_FAILED);

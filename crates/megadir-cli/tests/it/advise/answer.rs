@@ -20,7 +20,7 @@ fn text(directory: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_answer_can_be_acted_on() {
+fn advice_names_the_command_to_run() {
     let mount = require!(Mount::make(&EXT4_1K));
     let place = mount.path();
     let seen = text(&place, &["--files", "1M"]);
@@ -66,7 +66,7 @@ fn names_that_are_digests_need_no_other() {
 }
 
 #[test]
-fn without_a_number_it_is_about_what_is_there() {
+fn advice_without_a_number_counts_existing_files() {
     let mount = require!(Mount::make(&EXT4_1K));
     let place = mount.path();
     let full = place.join("full");
@@ -102,7 +102,7 @@ fn code_is_printed_alone_and_is_the_layouts() {
 }
 
 #[test]
-fn what_is_impossible_comes_first() {
+fn impossibility_is_the_first_line() {
     let mount = require!(Mount::make(&TMPFS));
     let seen = text(&mount.path(), &["--files", "10M", "--size", "1T"]);
     let (first, rest) = seen.split_once(". ").unwrap();

@@ -29,7 +29,7 @@ fn made(recipe: &Recipe) -> Result<Mount, String> {
 }
 
 #[test]
-fn every_question_is_answered_in_its_time_and_nothing_is_left() {
+fn advice_ends_in_its_time_for_every_question_and_leaves_nothing() {
     if !require::full() {
         return;
     }
@@ -99,7 +99,7 @@ fn decided(verdict: &str, negligible: bool) -> Option<bool> {
 }
 
 #[test]
-fn the_full_study_of_layouts_says_the_same_or_nothing() {
+fn full_layout_study_agrees_or_is_undecided() {
     if !require::full() {
         return;
     }

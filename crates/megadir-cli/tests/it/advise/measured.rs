@@ -71,7 +71,7 @@ fn it_stays_in_its_directory_and_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_removes_what_was_made() {
+fn interrupt_ends_advice_and_removes_its_files() {
     let mount = require!(Mount::make(&TMPFS));
     let work = neighbourhood(&mount.path());
     let before = everything(&mount.path(), &work);
@@ -88,7 +88,7 @@ fn ctrl_c_ends_it_and_removes_what_was_made() {
 }
 
 #[test]
-fn what_a_killed_run_left_the_next_one_removes() {
+fn next_run_removes_leftovers_of_a_killed_run() {
     let mount = require!(Mount::make(&TMPFS));
     let work = neighbourhood(&mount.path());
     let before = everything(&mount.path(), &work);
@@ -103,7 +103,7 @@ fn what_a_killed_run_left_the_next_one_removes() {
 }
 
 #[test]
-fn without_permission_or_room_the_limits_answer_and_that_is_said() {
+fn without_permission_or_space_advice_uses_limits_and_states_it() {
     let mount = require!(Mount::make(&EXT4_1K));
     let place = mount.path();
     let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -161,7 +161,7 @@ fn a_page_is_written_where_something_was_measured() {
 }
 
 #[test]
-fn the_answer_is_printed_whatever_becomes_of_the_page() {
+fn advice_is_printed_even_if_the_page_fails() {
     let mount = require!(Mount::make(&TMPFS));
     let scratch = scratch();
     let page = scratch.path().join("page.html");
@@ -203,7 +203,7 @@ fn under_load(directory: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
+fn impossibility_precedes_overload_precedes_advice() {
     let mount = require!(Mount::make(&TMPFS));
     const OVERLOAD: &str = "The machine was overloaded: stop other work and run this again.";
     let shown = |arguments: &[&str], order: &[&str]| {
@@ -226,7 +226,7 @@ fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
 }
 
 #[test]
-fn nothing_is_left_where_a_handle_lists_the_path_that_a_directory_had() {
+fn nothing_is_left_where_a_handle_lists_the_old_path_of_a_directory() {
     let shown = require!(Shown::mount(MERGERFS, |_| {}));
     let here = shown.here();
     run(shown.at(), &["advise", "--files", "1M", "--time", "5s", "here"]).quiet();
@@ -239,7 +239,7 @@ fn nothing_is_left_where_a_handle_lists_the_path_that_a_directory_had() {
 
 /// Every attempt to remove the directory fails, as if another program kept a file in it.
 #[test]
-fn the_answer_is_printed_though_files_of_the_measurement_stay() {
+fn advice_is_printed_though_files_of_the_measurement_stay() {
     require!(crate::support::have("strace"));
     let mount = require!(Mount::make(&TMPFS));
     let place = mount.path();

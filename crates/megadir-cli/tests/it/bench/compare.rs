@@ -65,7 +65,7 @@ fn write(directory: &Path, name: &str, record: &Record) {
 }
 
 #[test]
-fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
+fn gate_passes_only_on_equal_work() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let quiet = quiet();
@@ -144,7 +144,7 @@ fn a_gate_that_could_see_nothing_does_not_pass() {
 }
 
 #[test]
-fn what_follows_the_end_of_a_record_is_reported_in_plain_words() {
+fn data_after_the_end_of_a_record_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     write(at, "whole", &quiet());

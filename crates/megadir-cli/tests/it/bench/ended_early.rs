@@ -66,7 +66,7 @@ fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
 }
 
 #[test]
-fn after_a_kill_the_next_run_removes_what_was_left_and_the_record_is_still_read() {
+fn next_run_removes_leftovers_of_a_kill_and_the_record_stays_readable() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
     let mut child = start_and_wait_for_blocks(directory.path(), &arguments, 150);

@@ -53,7 +53,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
 }
 
 #[test]
-fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
+fn file_work_is_selectable_and_unused_options_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let dry = |arguments: &[&str]| {
         output_of(directory.path(), &[&["bench", "run"], arguments, &["--quick", "--dry-run"]].concat())
@@ -84,7 +84,7 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_refused() {
+fn dry_run_reports_refusals() {
     let directory = tempfile::tempdir().expect("a directory");
     for more in [&[][..], &["--dry-run"]] {
         let run = ["bench", "run", "lookup", "--entries", "100000000", "--sizes", "1MiB"];
@@ -143,7 +143,7 @@ fn bad_input_gets_one_line_and_its_exit_code() {
 }
 
 #[test]
-fn a_worker_without_a_run_says_what_it_is() {
+fn worker_without_a_run_explains_itself() {
     let directory = tempfile::tempdir().unwrap();
     let output = output_of(directory.path(), &["bench", "worker"]);
     says(&output, 3, "is started by 'megadir bench run', not by hand");

@@ -72,7 +72,7 @@ fn an_existing_directory_is_only_read() {
 }
 
 #[test]
-fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
+fn look_ups_find_entries_in_created_and_existing_directories() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let quick = [
@@ -117,7 +117,7 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
 }
 
 #[test]
-fn making_again_makes_only_what_is_missing_and_leaves_the_rest_alone() {
+fn make_again_creates_only_missing_files() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let make = ["make", "d", "--entries", "300", "--names", "sequence"];
@@ -131,7 +131,7 @@ fn making_again_makes_only_what_is_missing_and_leaves_the_rest_alone() {
 }
 
 #[test]
-fn the_null_loop_says_what_it_costs() {
+fn null_loop_reports_its_cost() {
     let directory = tempfile::tempdir().expect("a directory");
     says(
         &output_of(directory.path(), &["bench", "null", "--operations", "100k"]),
@@ -143,7 +143,7 @@ fn the_null_loop_says_what_it_costs() {
 }
 
 #[test]
-fn a_record_of_windows_is_reported_and_not_gone_on_with() {
+fn windows_record_is_reported_and_not_resumed() {
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/record/windows.jsonl");
     let scratch = tempfile::tempdir().expect("a directory");
     for (format, words) in

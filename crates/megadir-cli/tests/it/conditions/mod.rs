@@ -5,7 +5,7 @@ use megadir_testkit::require;
 use crate::support::{fill, have, named, program, run, scratch, set, shell};
 
 #[test]
-fn every_command_selects_what_an_oracle_selects() {
+fn every_command_selects_the_same_entries_as_the_oracle() {
     require!(have("python3"));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/conditions/oracle.py");
     for seed in 0..12 {
@@ -19,7 +19,7 @@ fn every_command_selects_what_an_oracle_selects() {
 }
 
 #[test]
-fn dates_and_files_select_what_find_selects() {
+fn dates_and_reference_files_select_the_same_entries_as_find() {
     require!(have("find"));
     let scratch = scratch();
     let at = scratch.path();
@@ -224,7 +224,7 @@ fn the_best_entries_are_the_first_of_all_and_reversed_is_backwards() {
 }
 
 #[test]
-fn the_new_fields_are_what_stat_says() {
+fn new_fields_match_stat() {
     require!(have("stat"));
     let scratch = scratch();
     let at = scratch.path();

@@ -146,7 +146,7 @@ fn after_a_kill_at_any_moment_nothing_is_left() {
 }
 
 #[test]
-fn told_to_end_it_leaves_nothing_at_once() {
+fn terminated_lab_leaves_nothing() {
     require!(privileged());
     let scratch = tempfile::tempdir().expect("a directory");
     let path = scratch.path().canonicalize().expect("there");
@@ -231,7 +231,7 @@ fn after_a_kill_in_every_phase_of_a_run_nothing_is_left() {
 }
 
 #[test]
-fn a_run_that_is_told_to_end_leaves_nothing_but_its_record() {
+fn terminated_run_leaves_only_its_record() {
     require!(privileged());
     // Programs started by `nohup` ignore SIGHUP, and so does what they start.
     let hung_up = (!megadir_bench::is_signal_ignored(Signal::HUP.as_raw())).then_some((Signal::HUP, RUNS[0]));

@@ -120,7 +120,7 @@ fn a_small_study_of_files_runs_on_file_systems_with_processes() {
 }
 
 #[test]
-fn one_that_cannot_be_had_is_named_with_the_reason() {
+fn unavailable_file_system_is_named_with_the_reason() {
     require!(privileged());
     let brief = ["lookup", "--quick", "--entries=500", "--rounds=6", "--warm-up=1"];
     let record = run(&[&brief[..], &["--fs", "tmpfs,xfs:ftype=0,ext4"]].concat());
@@ -269,7 +269,7 @@ fn tells_the_first_error_first(said: &str) {
 }
 
 #[test]
-fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
+fn full_file_system_leaves_a_valid_partial_record() {
     require!(privileged());
     let mut run = Running::start(&["fill", "--quick", "--fs", "ext4"]);
     run.wait_for("measuring", |run| run.blocks() >= 2);
@@ -291,7 +291,7 @@ fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
 }
 
 #[test]
-fn a_file_system_that_is_full_before_anything_is_measured_is_told_first() {
+fn file_system_too_small_for_any_measurement_is_reported_first() {
     require!(privileged());
     let mut run = Running::start(&["listing", "--quick", "--entries", "300000", "--fs", "ext4"]);
     run.wait_for("data made", |run| run.files_made() > 100);

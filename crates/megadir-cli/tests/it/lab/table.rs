@@ -48,7 +48,7 @@ fn every_file_system_is_a_row_with_its_driver_or_the_reason() {
 }
 
 #[test]
-fn without_privileges_it_tells_what_can_be_told_and_says_so() {
+fn unprivileged_lab_table_shows_known_facts_and_states_the_rest() {
     let scratch = tempfile::tempdir().expect("a directory");
     let directory = scratch.path().to_str().expect("UTF-8");
     let copy = copy_for_all(scratch.path());
@@ -67,7 +67,7 @@ fn without_privileges_it_tells_what_can_be_told_and_says_so() {
 }
 
 #[test]
-fn what_is_not_in_the_table_is_refused_in_one_line() {
+fn unknown_file_systems_are_refused_in_one_line() {
     for (name, said) in [("etx4", "did you mean 'ext4'?"), ("ext4:blok=1k", "did you mean 'block'?")] {
         let refused = output_of(".", &["bench", "filesystems", name]);
         let message = text(&refused.stderr);

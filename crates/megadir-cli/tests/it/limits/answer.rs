@@ -27,7 +27,7 @@ fn open_to_all(mount: &Mount) {
 }
 
 #[test]
-fn who_may_not_write_is_answered_like_root() {
+fn limits_of_an_unprivileged_user_equal_those_of_root() {
     let mount = require!(Mount::make(&EXT4_1K));
     open_to_all(&mount);
     flat(3000).build(&mount.path().join("d"));
@@ -62,7 +62,7 @@ fn without_ioctl(directory: &Path, program: &[&str]) -> Value {
 }
 
 #[test]
-fn older_kernels_are_asked_in_other_ways() {
+fn older_kernels_are_queried_by_other_calls() {
     require!(have("strace"));
     let mount = require!(Mount::make(&EXT4_1K));
     open_to_all(&mount);
@@ -82,7 +82,7 @@ fn older_kernels_are_asked_in_other_ways() {
 }
 
 #[test]
-fn every_file_system_is_answered_or_said_to_have_no_model() {
+fn every_file_system_has_limits_or_is_reported_without_model() {
     let xfs = require!(Mount::make(&XFS));
     let tmpfs = require!(Mount::make(&TMPFS));
     let answer = |directory: &Path| object(&run(directory, &["limits", "--json", "."]).quiet());
@@ -99,7 +99,7 @@ fn every_file_system_is_answered_or_said_to_have_no_model() {
 }
 
 #[test]
-fn some_directories_that_fail_do_not_keep_others_from_being_answered() {
+fn failing_directories_do_not_stop_others() {
     let scratch = scratch();
     std::fs::create_dir(scratch.path().join("d")).unwrap();
     let ran = run(scratch.path(), &["limits", "missing", "d"]);
@@ -108,7 +108,7 @@ fn some_directories_that_fail_do_not_keep_others_from_being_answered() {
 }
 
 #[test]
-fn names_are_said_to_come_from_where_they_do() {
+fn source_of_name_lengths_is_stated() {
     let scratch = scratch();
     flat(20).build(&scratch.path().join("like"));
     std::fs::create_dir(scratch.path().join("d")).unwrap();
@@ -158,7 +158,7 @@ fn one_large_file_among_small_ones_is_seen_and_few_entries_give_bounds() {
 }
 
 #[test]
-fn sparse_files_take_what_they_have_been_given() {
+fn sparse_files_count_allocated_blocks() {
     for recipe in [EXT4_1K, XFS, TMPFS] {
         let mount = require!(Mount::make(&recipe));
         let directory = mount.path().join("images");
@@ -292,7 +292,7 @@ fn directories_to_come_are_counted_against_the_links_of_an_empty_directory() {
 }
 
 #[test]
-fn a_read_only_mount_is_said_first_and_reaches_every_warning() {
+fn read_only_mount_comes_first_and_triggers_every_warning() {
     let made = require!(Mount::make(&TMPFS));
     let at = made.path();
     std::fs::create_dir(at.join("d")).unwrap();
@@ -337,7 +337,7 @@ const FUSE2FS: (&str, &str) =
     ("fuse2fs", "truncate -s 64M image && mke2fs -q -F -t ext4 image && fuse2fs image here");
 
 #[test]
-fn servers_that_mount_a_device_or_an_image_have_the_model_of_what_is_on_it() {
+fn servers_that_mount_a_device_or_an_image_have_the_model_of_its_file_system() {
     for (server, file_system) in [(NTFS_3G, "ntfs"), (FUSE2FS, "ext4")] {
         let shown = require!(Shown::mount(server, |_| {}));
         let answer = object(&run(shown.at(), &["limits", "--json", "here"]).quiet());

@@ -31,7 +31,7 @@ pub(crate) const FULL_SOON: Recipe = Recipe {
 };
 
 #[test]
-fn make_says_which_limit_was_met() {
+fn make_names_the_limit_reached() {
     let few = require!(Mount::make(&SEEDED));
     let ran = run(&few.path(), &["make", "d", "-n", "50000", "--size", "0"]);
     ran.complains(

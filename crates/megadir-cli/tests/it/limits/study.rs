@@ -30,7 +30,7 @@ fn directories_are_filled_held_against_the_prediction_and_removed() {
 }
 
 #[test]
-fn a_file_system_that_is_not_fit_for_it_is_refused_with_what_would_be() {
+fn unsuitable_file_system_is_refused_with_a_suitable_one() {
     let scratch = scratch();
     let ext4 = require!(Mount::make(&EXT4));
     let xfs = require!(Mount::make(&XFS));

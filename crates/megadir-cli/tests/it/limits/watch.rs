@@ -39,7 +39,7 @@ fn a_condition_that_is_met_gives_exit_code_10() {
 }
 
 #[test]
-fn watching_goes_on_until_the_condition_is_met() {
+fn watch_lasts_until_its_condition_holds() {
     let mount = require!(Mount::make(&SEEDED));
     let arguments = ["limits", "--watch=1s", "--warn-at", "40%", "--json", "."];
     let mut child = megadir(mount.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();

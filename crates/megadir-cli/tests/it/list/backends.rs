@@ -16,7 +16,7 @@ fn lines(directory: &std::path::Path, of: &str, ways: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_backend_is_shown_with_what_it_is() {
+fn every_backend_is_listed_with_its_description() {
     let scratch = scratch();
     let text = String::from_utf8(run(scratch.path(), &["backends"]).quiet()).unwrap();
     for backend in BACKENDS {
@@ -50,7 +50,7 @@ fn every_backend_is_shown_with_what_it_is() {
 }
 
 #[test]
-fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason() {
+fn available_backends_work_and_others_are_refused_with_the_listed_reason() {
     for recipe in [&EXT4, &XFS, &BTRFS, &TMPFS] {
         let mount = require!(Mount::make(recipe));
         fill(&mount.path(), &["empty/", "small/", "small/a"]);

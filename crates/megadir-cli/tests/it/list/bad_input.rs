@@ -8,7 +8,7 @@ use megadir_testkit::require;
 use crate::support::{fill, named, path, run, run_as_nobody, scratch, set, split, unprivileged};
 
 #[test]
-fn a_directory_that_cannot_be_opened_says_why() {
+fn unopenable_directory_is_reported_with_the_reason() {
     let scratch = scratch();
     fill(scratch.path(), &["file", "d/"]);
     rustix::fs::mkfifoat(
@@ -48,7 +48,7 @@ fn a_directory_that_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn no_permission_is_said_and_ends_with_3() {
+fn missing_permission_is_reported_with_exit_code_3() {
     let scratch = scratch();
     let copy = require!(unprivileged(&scratch));
     fill(scratch.path(), &["locked/", "locked/a", "open/", "open/b"]);
@@ -148,7 +148,7 @@ fn usage_errors_are_found_before_anything_is_read() {
 }
 
 #[test]
-fn splitting_what_cannot_be_split_is_refused_with_the_reason() {
+fn unsplittable_directory_is_refused_with_the_reason() {
     let mount = require!(Mount::make(&TMPFS));
     fill(&mount.path(), &["d/", "d/a"]);
     let ran = run(&mount.path(), &["list", "--backend", "split", "d"]);

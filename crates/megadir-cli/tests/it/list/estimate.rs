@@ -75,7 +75,7 @@ fn a_small_directory_is_counted_anywhere() {
 }
 
 #[test]
-fn where_nothing_tells_an_estimate_is_refused_with_the_reason() {
+fn estimate_without_evidence_is_refused_with_the_reason() {
     let mount = require!(Mount::make(&TMPFS));
     fill(&mount.path(), &["lower/", "lower/small/", "lower/small/a", "upper/", "work/", "merged/"]);
     Flat::plain(5000).build(&mount.path().join("lower/d"));

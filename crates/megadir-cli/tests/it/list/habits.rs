@@ -11,7 +11,7 @@ fn text(out: &[u8]) -> String {
 }
 
 #[test]
-fn the_letters_of_ls_mean_what_they_mean_there() {
+fn letters_of_ls_keep_their_meaning() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["d/", "d/.hidden", "d/e/", "d/e/f"]);
@@ -40,7 +40,7 @@ fn the_letters_of_ls_mean_what_they_mean_there() {
 }
 
 #[test]
-fn a_file_lists_itself() {
+fn a_file_as_argument_is_listed() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["d/", "d/f", "d/g", "one"]);

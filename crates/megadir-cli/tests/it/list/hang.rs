@@ -82,7 +82,7 @@ fn an_interrupt_ends_a_listing_that_hangs() {
 }
 
 #[test]
-fn an_interrupt_ends_a_listing_that_nobody_reads() {
+fn interrupt_ends_a_listing_blocked_on_its_reader() {
     let scratch = scratch();
     for index in 0..400 {
         fill(scratch.path(), &[&format!("t/{index}/"), &format!("t/{index}/{}", "x".repeat(250))]);

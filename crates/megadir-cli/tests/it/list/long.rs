@@ -18,7 +18,7 @@ fn file(directory: &Path, name: &str, bytes: u64, modified: SystemTime) {
 }
 
 #[test]
-fn fields_are_what_the_inode_says() {
+fn fields_match_the_inode() {
     let scratch = scratch();
     file(scratch.path(), "old", 5, UNIX_EPOCH - Duration::from_millis(1500));
     file(scratch.path(), "new", 1 << 40, UNIX_EPOCH + Duration::new(1_767_323_045, 678_901_234));
@@ -43,7 +43,7 @@ fn fields_are_what_the_inode_says() {
 }
 
 #[test]
-fn json_holds_fields_beside_the_name_and_null_for_what_is_not_known() {
+fn json_has_fields_beside_the_name_and_null_for_unknown_ones() {
     let scratch = scratch();
     file(scratch.path(), "a", 8_796_093_022_209, UNIX_EPOCH + Duration::from_secs(4_102_444_800 * 2));
     let lines = run(scratch.path(), &["list", "--json", "--fields", "size,mtime,btime"]).lines();
@@ -105,7 +105,7 @@ fn sizes_and_times_sort_from_the_largest_and_the_newest_down() {
 }
 
 #[test]
-fn what_outgrows_the_memory_is_sorted_as_if_it_had_not() {
+fn external_sort_equals_sort_in_memory() {
     let scratch = scratch();
     let directory = Flat::plain(30_000).ensure(scratch.path());
     for sort in ["name", "inode", "size", "mtime"] {
@@ -135,7 +135,7 @@ fn a_sort_that_cannot_spill_prints_nothing_as_if_it_were_sorted() {
 }
 
 #[test]
-fn objects_with_attributes_hold_what_those_without_do() {
+fn objects_with_attributes_contain_those_without() {
     let scratch = scratch();
     file(scratch.path(), "a", 5, UNIX_EPOCH);
     let line = |options: &[&str]| {
@@ -164,7 +164,7 @@ fn a_terminal_gets_aligned_columns() {
 }
 
 #[test]
-fn what_may_not_be_examined_is_listed_and_told_once() {
+fn entries_without_permission_are_listed_and_reported_once() {
     require!(root());
     let scratch = scratch();
     let program = require!(unprivileged(&scratch));

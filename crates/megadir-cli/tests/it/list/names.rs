@@ -78,7 +78,7 @@ fn json_lines_have_type_and_inode() {
 }
 
 #[test]
-fn json_tells_the_directory_of_each_name() {
+fn json_has_the_directory_of_each_name() {
     let scratch = scratch();
     for name in [&b"plain"[..], b"bad\xff", b"new\nline"] {
         let directory = scratch.path().join(path(name));

@@ -101,7 +101,7 @@ fn inodes_beyond_2_to_the_63_are_exact_on_glusterfs() {
 }
 
 #[test]
-fn times_are_told_as_far_as_the_file_system_keeps_them() {
+fn times_have_the_precision_of_the_file_system() {
     let mount = require!(Mount::make(&mount::TMPFS));
     let path = mount.path().join("d");
     std::fs::create_dir(&path).unwrap();

@@ -86,7 +86,7 @@ fn count_counts_with_and_without_filters() {
 }
 
 #[test]
-fn types_are_told_by_name_and_by_letter() {
+fn types_are_accepted_by_name_and_by_letter() {
     let scratch = scratch();
     let flat = Flat { entries: 50, names: Scheme::Plain, kinds: Kinds::Mixed, seed: 1 };
     let directory = scratch.path().join("mixed");
@@ -200,7 +200,7 @@ fn every_backend_every_buffer_and_every_number_of_threads_gives_the_same_names()
 }
 
 #[test]
-fn explain_says_on_standard_error_what_was_picked() {
+fn explain_prints_the_chosen_backend_on_standard_error() {
     let scratch = scratch();
     fill(scratch.path(), &["sub/", "sub/a"]);
     for (options, words) in [

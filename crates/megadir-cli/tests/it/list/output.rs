@@ -32,7 +32,7 @@ fn a_full_device_is_an_error_with_a_line() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_output_pipe_is_no_error() {
     let scratch = scratch();
     Flat::plain(30_000).build(&scratch.path().join("d"));
     for options in [

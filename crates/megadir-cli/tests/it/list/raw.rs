@@ -75,7 +75,7 @@ fn check(directory: &Path) {
 }
 
 #[test]
-fn raw_columns_are_those_of_the_kernel() {
+fn raw_columns_match_the_kernel() {
     let scratch = scratch();
     for (index, names) in Names::ALL.into_iter().enumerate() {
         let directory = scratch.path().join(index.to_string());
@@ -85,7 +85,7 @@ fn raw_columns_are_those_of_the_kernel() {
 }
 
 #[test]
-fn raw_columns_are_those_of_every_file_system() {
+fn raw_columns_match_every_file_system() {
     for recipe in [&EXT4, &XFS, &BTRFS, &TMPFS] {
         let mount = require!(Mount::make(recipe));
         let directory = mount.path().join("d");
@@ -95,7 +95,7 @@ fn raw_columns_are_those_of_every_file_system() {
 }
 
 #[test]
-fn raw_goes_with_sorting_recursion_and_several_directories() {
+fn raw_combines_with_sorting_recursion_and_several_directories() {
     let scratch = scratch();
     Flat { entries: 100, names: Names::Plain, kinds: Kinds::Mixed, seed: 0 }.build(&scratch.path().join("d"));
     let mut expected = by_rustix(&scratch.path().join("d"));

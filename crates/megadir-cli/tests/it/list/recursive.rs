@@ -107,7 +107,7 @@ fn a_tree_wider_than_the_queue_is_walked_once() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_goes_on() {
+fn unreadable_directories_are_reported_and_the_rest_is_listed() {
     let scratch = scratch();
     let copy = require!(unprivileged(&scratch));
     fill(
@@ -152,7 +152,7 @@ fn what_cannot_be_read_is_said_and_the_rest_goes_on() {
 }
 
 #[test]
-fn other_mounts_are_entered_only_when_asked_for() {
+fn other_mounts_are_entered_only_on_request() {
     let mount = require!(Mount::make(&TMPFS));
     let root = mount.path();
     fill(&root, &["own/", "own/a", "mnt/", "mnt/hidden-by-the-mount", "bound/"]);

@@ -83,7 +83,7 @@ fn sorting_by_inode_follows_the_inodes() {
 }
 
 #[test]
-fn not_sorting_can_be_asked_for() {
+fn unsorted_order_can_be_requested() {
     let scratch = scratch();
     Flat::plain(100).build(&scratch.path().join("d"));
     assert_eq!(

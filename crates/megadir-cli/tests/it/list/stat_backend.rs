@@ -21,7 +21,7 @@ fn list(directory: &Path, options: &[&str]) -> std::collections::BTreeSet<Vec<u8
 }
 
 #[test]
-fn the_lines_are_the_same_whatever_reads_and_asks() {
+fn lines_do_not_depend_on_the_backends() {
     for (name, recipe) in [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS), ("ext4-device", &EXT4)] {
         let mount = require!(Mount::make(recipe));
         let flat = Flat { entries: 30_000, names: Names::Plain, kinds: Kinds::Mixed, seed: 1 };
@@ -65,7 +65,7 @@ fn the_lines_are_the_same_whatever_reads_and_asks() {
 }
 
 #[test]
-fn who_is_asked_is_explained() {
+fn explain_names_the_attribute_backend() {
     let scratch = scratch();
     fill(scratch.path(), &["a"]);
     for name in ["std", "statx", "fstatat"] {
@@ -81,7 +81,7 @@ fn who_is_asked_is_explained() {
 }
 
 #[test]
-fn fresh_attributes_are_asked_of_the_server() {
+fn fresh_attributes_are_queried_from_the_server() {
     require!(crate::support::have("strace"));
     let scratch = scratch();
     let at = scratch.path();
@@ -136,7 +136,7 @@ fn attributes_are_queried_as_by_stat_so_that_a_client_returns_its_own_writes() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_in_one_line() {
+fn unavailable_attribute_backends_are_refused_in_one_line() {
     let scratch = scratch();
     fill(scratch.path(), &["a"]);
     let refused = |options: &[&str], code, words: &[&str]| {

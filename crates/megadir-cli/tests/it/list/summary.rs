@@ -174,7 +174,7 @@ fn check(summary: &Value, entries: &[Seen]) {
 }
 
 #[test]
-fn figures_are_those_of_std() {
+fn figures_match_std() {
     let scratch = tree();
     let top = scratch.path().join("top");
     let name = top.to_str().unwrap();
@@ -235,7 +235,7 @@ fn directories_are_ranked_by_entries() {
 }
 
 #[test]
-fn filters_and_conditions_choose_what_counts() {
+fn filters_and_conditions_select_the_counted_entries() {
     let scratch = scratch();
     let d = scratch.path().join("d");
     fill(scratch.path(), &["d/", "d/sub/"]);
@@ -269,7 +269,7 @@ fn filters_and_conditions_choose_what_counts() {
 }
 
 #[test]
-fn the_largest_and_the_newest_are_those_that_sorting_finds() {
+fn largest_and_newest_match_sorting() {
     let scratch = tree();
     for (sort, key) in [("size", "largest"), ("mtime", "newest")] {
         let sorted = run(scratch.path(), &["list", "-r", "--sort", sort, "-n", "40", "top"]).lines();
@@ -281,7 +281,7 @@ fn the_largest_and_the_newest_are_those_that_sorting_finds() {
 }
 
 #[test]
-fn sums_may_pass_what_64_bits_hold() {
+fn sums_may_exceed_64_bits() {
     let mount = require!(Mount::make(&TMPFS));
     for name in ["a", "b", "c"] {
         file(&mount.path().join(name), i64::MAX as u64, UNIX_EPOCH);
@@ -297,7 +297,7 @@ fn sums_may_pass_what_64_bits_hold() {
 }
 
 #[test]
-fn what_cannot_be_examined_is_counted_and_told() {
+fn unexaminable_entries_are_counted_and_reported() {
     require!(root());
     let scratch = scratch();
     let program = require!(unprivileged(&scratch));

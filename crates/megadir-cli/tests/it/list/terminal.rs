@@ -85,7 +85,7 @@ fn two_paths_never_look_alike() {
 }
 
 #[test]
-fn what_is_listed_comes_before_what_failed() {
+fn listed_names_precede_errors() {
     require!(have("script"));
     let scratch = scratch();
     fill(scratch.path(), &["a/", "a/1", "b/", "b/2"]);

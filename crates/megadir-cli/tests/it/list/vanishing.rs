@@ -76,7 +76,7 @@ fn entries_that_vanish_are_no_error_and_the_others_are_all_there() {
 }
 
 #[test]
-fn a_directory_that_vanishes_is_said_and_what_was_read_stays() {
+fn vanished_directory_is_reported_and_its_read_names_are_kept() {
     for recipe in [&EXT4, &XFS] {
         let mount = require!(Mount::make(recipe));
         Flat::plain(20_000).build(&mount.path().join("d"));
@@ -111,7 +111,7 @@ fn directories_of_a_tree_that_vanish_are_no_error() {
 }
 
 #[test]
-fn a_directory_that_fails_in_the_middle_gives_1_and_what_was_read() {
+fn read_error_gives_exit_code_1_and_the_names_before_it() {
     require!(have("strace"));
     let scratch = scratch();
     Flat::plain(1000).build(&scratch.path().join("d"));

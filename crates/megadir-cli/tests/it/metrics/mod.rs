@@ -61,7 +61,7 @@ fn value(samples: &[Value], name: &str, labels: &[(&str, &str)]) -> f64 {
 }
 
 #[test]
-fn the_figures_are_those_of_json_and_paths_of_any_bytes_are_kept_apart() {
+fn metrics_match_json_and_distinguish_paths_of_any_bytes() {
     require!(have("python3"));
     let scratch = scratch();
     let at = scratch.path();

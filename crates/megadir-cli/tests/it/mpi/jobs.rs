@@ -103,7 +103,7 @@ fn ranks_of_mpich_give_the_result_of_one_process() {
 }
 
 #[test]
-fn a_single_rank_does_all_by_itself() {
+fn a_single_rank_does_all_work() {
     require!(have("mpirun.mpich").and_then(|()| have("strace")));
     jobs_of(&MPICH, "1");
 }
@@ -270,7 +270,7 @@ fn a_slow_rank_of_a_scan_and_its_host_are_named() {
 }
 
 #[test]
-fn every_rank_asks_the_server_for_fresh_attributes() {
+fn every_rank_queries_fresh_attributes_from_the_server() {
     require!(have("mpirun.mpich").and_then(|()| have("strace")));
     let scratch = scratch();
     let at = scratch.path();

@@ -257,7 +257,7 @@ fn a_method_that_one_rank_lacks_is_left_out() {
 }
 
 #[test]
-fn programs_that_print_other_lines_on_other_ranks_are_noted_and_those_that_write_are_refused() {
+fn programs_with_output_that_differs_by_rank_are_noted_and_writing_programs_refused() {
     require!(have("mpirun.mpich").and_then(|()| root()));
     let scratch = scratch();
     let at = scratch.path();

@@ -51,7 +51,7 @@ fn ranks_do_what_others_do(package: &Package) {
 }
 
 #[test]
-fn ranks_of_the_standard_interface_do_what_others_do() {
+fn ranks_of_the_standard_interface_give_equal_results() {
     ranks_do_what_others_do(&Package {
         name: "mpich",
         version: "5.0.2",
@@ -62,7 +62,7 @@ fn ranks_of_the_standard_interface_do_what_others_do() {
 }
 
 #[test]
-fn ranks_of_open_mpi_5_do_what_others_do() {
+fn ranks_of_open_mpi_5_give_equal_results() {
     ranks_do_what_others_do(&Package {
         name: "openmpi",
         version: "5.0.11",

@@ -11,7 +11,7 @@ use super::record;
 use crate::support::{Ran, finish, have, program, scratch};
 
 #[test]
-fn ranks_of_slurm_do_what_those_of_a_launcher_do() {
+fn ranks_of_slurm_match_ranks_of_a_launcher() {
     if !full() {
         return;
     }

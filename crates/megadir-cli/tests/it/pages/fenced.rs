@@ -530,7 +530,7 @@ fn answers(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn answers_on_the_first_page_are_lines_of_compared_output() {
+fn output_on_the_first_page_is_compared() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("readable");
     let readme = read("README.md");

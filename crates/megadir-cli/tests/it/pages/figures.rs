@@ -132,7 +132,7 @@ fn every_interval_on_a_page_is_in_a_record_or_in_compared_output() {
 }
 
 #[test]
-fn every_interval_of_an_answer_is_in_a_record_that_its_page_links() {
+fn every_interval_on_an_answer_page_is_in_a_linked_record() {
     let mut unheld = Vec::new();
     let mut count = 0;
     for page in pages_below("docs/answers") {

@@ -42,7 +42,7 @@ fn read(path: impl AsRef<Path>) -> String {
 }
 
 #[test]
-fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
+fn a_run_writes_a_reproducible_page_and_overwrites_no_foreign_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'a.html'");
@@ -104,7 +104,7 @@ fn reports_go_to_files_that_are_new() {
 }
 
 #[test]
-fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
+fn bad_record_is_reported_with_the_readable_part() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "good"]].concat()), 0, "good");
@@ -170,7 +170,7 @@ fn without_checksums(text: &str) -> String {
 }
 
 #[test]
-fn two_runs_are_compared_and_what_is_slower_can_fail() {
+fn comparison_of_two_runs_can_fail_on_slowdown() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "old"]].concat()), 0, "old");

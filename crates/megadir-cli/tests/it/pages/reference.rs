@@ -27,7 +27,7 @@ fn hold(name: &str, text: &str) {
 }
 
 #[test]
-fn commands_are_those_that_the_program_has() {
+fn commands_match_the_program() {
     let mut commands = helps();
     commands.sort();
     let mut text =
@@ -42,7 +42,7 @@ fn commands_are_those_that_the_program_has() {
 }
 
 #[test]
-fn studies_are_those_that_are_built_in() {
+fn studies_match_the_built_in_list() {
     let mut text =
         "# Studies\n\nEach is a file that `megadir bench run NAME` runs; what was found: [answers](../answers/README.md). \
          Size `published` is for published records: the size of the source where that fits.\n"
@@ -81,7 +81,7 @@ fn study(text: &mut String, study: &Study) {
 }
 
 #[test]
-fn fields_of_a_report_are_those_of_its_schema() {
+fn report_fields_match_the_schema() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let schema = std::fs::read_to_string(root.join("docs/schema/report.schema.json")).expect("readable");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");

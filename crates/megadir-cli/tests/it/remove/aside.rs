@@ -132,7 +132,7 @@ fn a_directory_that_conditions_left_hollow_is_named() {
 }
 
 #[test]
-fn a_directory_made_anew_is_small_and_otherwise_the_same() {
+fn renewed_directory_is_small_and_otherwise_equal() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path().join("here");
     std::fs::create_dir_all(at.join("t")).unwrap();

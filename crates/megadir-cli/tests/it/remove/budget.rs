@@ -85,7 +85,7 @@ fn a_dry_run_and_the_run_remove_the_same_and_end_with_the_budget() {
 }
 
 #[test]
-fn json_and_the_log_have_what_went_and_what_is_left() {
+fn json_and_the_log_have_removals_and_the_rest() {
     let scratch = scratch();
     let at = scratch.path();
     cache(at);
@@ -110,7 +110,7 @@ fn json_and_the_log_have_what_went_and_what_is_left() {
 }
 
 #[test]
-fn conditions_protect_and_what_is_too_much_then_is_told() {
+fn conditions_protect_files_and_the_excess_is_reported() {
     let scratch = scratch();
     let at = scratch.path();
     cache(at);
@@ -173,7 +173,7 @@ fn directories_go_as_a_whole_if_they_are_the_units() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line() {
+fn contradictory_budget_options_are_refused_in_one_line() {
     let scratch = scratch();
     let at = scratch.path();
     cache(at);
@@ -200,7 +200,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
 }
 
 #[test]
-fn many_entries_go_only_after_a_yes_to_what_the_budget_asks() {
+fn many_entries_are_removed_within_a_budget_only_after_a_yes() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -218,7 +218,7 @@ fn many_entries_go_only_after_a_yes_to_what_the_budget_asks() {
 }
 
 #[test]
-fn what_may_not_be_removed_counts_as_staying() {
+fn entries_without_permission_count_as_staying() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
     let at = scratch.path();
@@ -252,7 +252,7 @@ fn what_may_not_be_removed_counts_as_staying() {
 }
 
 #[test]
-fn a_run_that_was_killed_leaves_the_newest_and_the_same_command_goes_on() {
+fn killed_run_leaves_the_newest_and_the_same_command_resumes() {
     require!(have("strace"));
     for unit in ["file", "directory"] {
         let scratch = scratch_in_memory();
@@ -285,7 +285,7 @@ fn a_run_that_was_killed_leaves_the_newest_and_the_same_command_goes_on() {
 }
 
 #[test]
-fn shares_of_free_inodes_and_space_are_those_of_the_file_system() {
+fn shares_of_free_inodes_and_space_match_the_file_system() {
     let mount = require!(Mount::make(&mount::TMPFS));
     let at = mount.path();
     let remount = |options: &str| run_tool(Command::new("mount").args(["-o", options]).arg(&at));

@@ -16,7 +16,7 @@ fn age(path: &Path, days: u64) {
 }
 
 #[test]
-fn only_what_is_older_goes() {
+fn only_older_files_are_removed() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/d/", "t/e/", "t/f/", "t/old", "t/new", "t/d/old", "t/d/new", "t/e/old"]);
@@ -31,7 +31,7 @@ fn only_what_is_older_goes() {
 }
 
 #[test]
-fn what_no_age_is_told_of_stays() {
+fn entries_without_an_age_stay() {
     require!(have("strace"));
     let scratch = scratch();
     let at = scratch.path();
@@ -51,7 +51,7 @@ fn what_no_age_is_told_of_stays() {
 }
 
 #[test]
-fn only_what_matches_goes() {
+fn only_matching_entries_are_removed() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/", "t/a.tmp", "t/b", "t/d.tmp/", "t/d.tmp/kept", "t/e.tmp/", "t/e.tmp/x.tmp", "t/.h.tmp"]);
@@ -63,7 +63,7 @@ fn only_what_matches_goes() {
 }
 
 #[test]
-fn only_types_asked_for_go() {
+fn only_requested_types_are_removed() {
     let scratch = scratch();
     let at = scratch.path();
     let make = || {
@@ -96,7 +96,7 @@ fn a_named_directory_stays_and_a_named_file_is_judged() {
 }
 
 #[test]
-fn a_dry_run_counts_what_matches() {
+fn dry_run_counts_matching_entries() {
     let scratch = scratch();
     fill(scratch.path(), &["t/", "t/a.tmp", "t/b", "t/d/", "t/d/c.tmp"]);
     let ran = run(scratch.path(), &["remove", "--dry-run", "--match", "*.tmp", "t"]);

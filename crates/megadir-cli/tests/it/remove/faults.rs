@@ -156,7 +156,7 @@ fn only_an_interrupted_call_is_repeated() {
 }
 
 #[test]
-fn directories_that_cannot_be_read_any_more_hang_nothing() {
+fn directories_that_become_unreadable_do_not_hang() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();
@@ -180,7 +180,7 @@ fn directories_that_cannot_be_read_any_more_hang_nothing() {
 }
 
 #[test]
-fn what_was_read_before_an_error_goes() {
+fn entries_read_before_an_error_are_removed() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

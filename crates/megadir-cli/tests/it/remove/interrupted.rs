@@ -31,7 +31,7 @@ fn left(at: &Path) -> usize {
 }
 
 #[test]
-fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
+fn interrupted_removal_prints_a_summary_and_resumes() {
     let scratch = scratch();
     let at = scratch.path();
     for (signal, json) in [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true)] {

@@ -22,7 +22,7 @@ fn tree(at: &Path) {
 }
 
 #[test]
-fn a_removal_killed_at_any_moment_goes_on() {
+fn killed_removal_resumes() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

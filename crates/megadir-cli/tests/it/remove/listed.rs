@@ -12,7 +12,7 @@ fn listed(at: &Path, list: &[u8]) -> Ran {
 }
 
 #[test]
-fn what_a_list_names_goes() {
+fn listed_paths_are_removed() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/", "t/a", "t/b", "t/c/", "t/c/x", "with space", "kept"]);
@@ -27,7 +27,7 @@ fn what_a_list_names_goes() {
 }
 
 #[test]
-fn a_list_cannot_have_removed_what_is_refused() {
+fn listed_paths_are_refused_like_arguments() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/", "t/a", "t/b", "outside/", "outside/f", "last"]);
@@ -59,7 +59,7 @@ fn the_beginning_of_a_path_is_never_removed() {
 }
 
 #[test]
-fn lists_that_cannot_be_read_are_told() {
+fn unreadable_lists_are_reported() {
     let scratch = scratch();
     let at = scratch.path();
     run(at, &["remove", "--yes", "--files0-from", "none"])

@@ -157,7 +157,7 @@ fn contents_keep_the_directory() {
 }
 
 #[test]
-fn json_tells_what_was_done_and_what_failed() {
+fn json_has_removals_and_failures() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/", "t/f"]);
@@ -201,7 +201,7 @@ fn a_rate_is_kept() {
 }
 
 #[test]
-fn idle_is_told_to_the_system() {
+fn idle_sets_the_io_priority() {
     require!(have("strace"));
     let scratch = scratch();
     fill(scratch.path(), &["t/", "t/f"]);

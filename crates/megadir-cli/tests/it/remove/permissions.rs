@@ -27,7 +27,7 @@ fn mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn immutable_and_append_only_files_stay_and_are_told() {
+fn immutable_and_append_only_files_stay_and_are_reported() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path();
     fill(&at, &["t/", "t/d/", "t/d/immutable", "t/d/f", "t/e/", "t/e/append", "t/g", "t/h/", "t/h/in_fixed"]);
@@ -55,7 +55,7 @@ fn immutable_and_append_only_files_stay_and_are_told() {
 }
 
 #[test]
-fn on_a_read_only_mount_nothing_goes_and_each_entry_is_told() {
+fn read_only_mount_keeps_and_reports_every_entry() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path();
     fill(&at, &["t/", "t/f", "t/g"]);
@@ -71,7 +71,7 @@ fn on_a_read_only_mount_nothing_goes_and_each_entry_is_told() {
 }
 
 #[test]
-fn a_sticky_directory_keeps_what_others_made() {
+fn sticky_directory_keeps_files_of_other_users() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
     let at = scratch.path();
@@ -105,7 +105,7 @@ fn a_sticky_directory_keeps_what_others_made() {
 }
 
 #[test]
-fn leftovers_that_cannot_be_looked_for_are_not_said_to_be_missing() {
+fn leftovers_that_cannot_be_searched_are_not_reported_missing() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
     let at = scratch.path();
@@ -122,7 +122,7 @@ fn leftovers_that_cannot_be_looked_for_are_not_said_to_be_missing() {
 }
 
 #[test]
-fn of_many_that_stay_the_first_are_told_and_the_rest_is_counted() {
+fn of_many_kept_entries_the_first_are_reported_and_the_rest_counted() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
     let at = scratch.path();
@@ -140,7 +140,7 @@ fn of_many_that_stay_the_first_are_told_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_name_that_is_told_cannot_act_on_the_terminal() {
+fn reported_names_cannot_control_the_terminal() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
     let at = scratch.path();

@@ -108,7 +108,7 @@ fn logged(log: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_list_that_nobody_reads_has_no_sums() {
+fn unread_log_has_no_checksums() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/"]);
@@ -123,7 +123,7 @@ fn a_list_that_nobody_reads_has_no_sums() {
 }
 
 #[test]
-fn the_log_has_what_went_and_continues() {
+fn log_has_removed_entries_and_continues() {
     let scratch = scratch();
     let at = scratch.path();
     tree(at);
@@ -187,7 +187,7 @@ fn a_full_log_ends_the_removal() {
 }
 
 #[test]
-fn every_entry_that_is_gone_after_a_kill_is_in_the_log() {
+fn every_entry_removed_before_a_kill_is_in_the_log() {
     require!(have("strace"));
     let scratch = scratch();
     let at = scratch.path();
@@ -220,7 +220,7 @@ fn every_entry_that_is_gone_after_a_kill_is_in_the_log() {
 }
 
 #[test]
-fn a_rate_by_itself_removes_everything() {
+fn rate_without_conditions_removes_everything() {
     let scratch = scratch();
     let at = scratch.path();
     tree(at);

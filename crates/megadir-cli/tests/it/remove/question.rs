@@ -141,7 +141,7 @@ fn files_that_are_named_are_judged_and_counted() {
 }
 
 #[test]
-fn what_lies_aside_is_counted_too() {
+fn entries_put_aside_are_counted() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -171,7 +171,7 @@ fn what_lies_aside_is_counted_too() {
 
 /// With too few descriptors for the count, a removal must not start unasked.
 #[test]
-fn what_cannot_be_counted_is_asked_about() {
+fn uncountable_directories_lead_to_a_question() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -194,7 +194,7 @@ fn what_cannot_be_counted_is_asked_about() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_read_for_a_moment_is_asked_about() {
+fn temporarily_unreadable_directory_leads_to_a_question() {
     require!(have("script").and_then(|()| have("strace")));
     let scratch = scratch();
     let at = scratch.path();

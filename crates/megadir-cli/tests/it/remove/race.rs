@@ -98,7 +98,7 @@ fn by_path(directory: &Path) {
 }
 
 #[test]
-fn the_attack_works_against_a_remover_that_goes_by_paths() {
+fn attack_succeeds_against_removal_by_paths() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     let there = || (0..4).all(|directory| at.join(format!("outside/d{directory}/f0")).exists());

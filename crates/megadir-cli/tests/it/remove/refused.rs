@@ -15,7 +15,7 @@ fn refused(directory: &Path, path: &str, words: &[&str]) {
 }
 
 #[test]
-fn paths_that_name_what_must_stay_are_refused() {
+fn protected_paths_are_refused() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["x/", "x/f", "here/", "here/below/", "file"]);
@@ -76,7 +76,7 @@ fn one_refused_path_keeps_all_others_from_going() {
 }
 
 #[test]
-fn what_something_is_mounted_on_is_emptied_only_when_asked_for() {
+fn mount_points_are_emptied_only_on_request() {
     let mount = require!(Mount::make(&TMPFS));
     let root = mount.path();
     let (above, name) = (root.parent().unwrap(), "root");
@@ -104,7 +104,7 @@ fn what_something_is_mounted_on_is_emptied_only_when_asked_for() {
 }
 
 #[test]
-fn the_current_directory_is_found_by_what_it_is_and_not_by_its_path() {
+fn current_directory_is_recognized_by_inode_rather_than_path() {
     let mount = require!(Mount::make(&TMPFS));
     let root = mount.path();
     fill(&root, &["real/", "real/here/", "view/", "real/f"]);
@@ -117,7 +117,7 @@ fn the_current_directory_is_found_by_what_it_is_and_not_by_its_path() {
 }
 
 #[test]
-fn a_directory_mounted_in_itself_does_not_hide_what_is_above() {
+fn bind_mount_of_a_parent_does_not_hide_its_ancestors() {
     let mount = require!(Mount::make(&TMPFS));
     let root = mount.path();
     fill(&root, &["x/", "x/a/", "x/a/b/", "x/a/f", "x/f"]);

@@ -73,7 +73,7 @@ fn whichever_call_fails_every_file_is_kept() {
 }
 
 #[test]
-fn a_run_that_an_error_ends_counts_what_it_moved() {
+fn run_ended_by_an_error_counts_moved_files() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

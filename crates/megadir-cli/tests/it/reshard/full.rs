@@ -34,7 +34,7 @@ fn leave_bytes(filler: &Path, bytes: u64) {
 }
 
 #[test]
-fn a_full_file_system_keeps_what_was_moved() {
+fn full_file_system_keeps_moved_files() {
     let mount = require!(Mount::make(&FULL_SOON));
     let at = mount.path();
     make(&at, 300, "flat");
@@ -50,7 +50,7 @@ fn a_full_file_system_keeps_what_was_moved() {
 }
 
 #[test]
-fn a_full_index_keeps_what_was_moved_and_large_dir_makes_room() {
+fn full_index_keeps_moved_files_and_large_dir_makes_room() {
     let mut mount = require!(Mount::make(&FULL_SOON));
     let at = mount.path();
     (0..16).for_each(|digit| fill(&at, &[&format!("t/{digit:x}/")]));
@@ -79,7 +79,7 @@ fn a_file_system_that_is_read_only_is_called_so() {
 
 /// The kernel may have been built without quotas of users and projects, but btrfs always has its own.
 #[test]
-fn a_quota_that_runs_out_keeps_what_was_moved() {
+fn exhausted_quota_keeps_moved_files() {
     require!(have("btrfs"));
     let mount = require!(Mount::make(&BTRFS));
     let top = mount.path();

@@ -25,7 +25,7 @@ fn paths(at: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_killed_at_any_moment_goes_on() {
+fn killed_reshard_resumes() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

@@ -102,7 +102,7 @@ fn files_in_few_of_many_directories_are_found() {
 }
 
 #[test]
-fn files_at_the_top_do_not_hide_those_below() {
+fn files_at_the_top_do_not_hide_files_below() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     make(at, 10_000, "digest:2");

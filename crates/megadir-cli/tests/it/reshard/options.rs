@@ -113,7 +113,7 @@ fn the_old_layout_is_found_by_one_sample() {
 }
 
 #[test]
-fn a_dry_run_foresees_what_would_stay() {
+fn dry_run_predicts_files_that_stay() {
     let scratch = scratch();
     let at = scratch.path();
     // 'ab' is in its own way, 'cd' is taken below, and 'ef' leads elsewhere.

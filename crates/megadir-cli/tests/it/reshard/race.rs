@@ -83,7 +83,7 @@ fn by_path(top: &Path) {
 }
 
 #[test]
-fn the_attack_works_against_a_program_that_goes_by_paths() {
+fn attack_succeeds_against_moves_by_paths() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     Witness::make(&at.join("outside"));

@@ -122,7 +122,7 @@ fn a_file_system_that_can_neither_rename_so_nor_link_is_refused() {
 }
 
 #[test]
-fn the_next_trial_removes_what_a_killed_one_left_and_nothing_else() {
+fn next_trial_removes_only_leftovers_of_a_killed_one() {
     let bound = require!(Bound::mount(&[], |at| make(at, FILES, "flat")));
     let at = bound.path();
     let words = ["reshard", "--from", "flat", "--to", "digest:1", "--offline", "--dry-run", "t"];

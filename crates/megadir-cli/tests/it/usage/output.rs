@@ -22,7 +22,7 @@ fn small() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_first_line_is_the_answer() {
+fn first_line_has_the_totals() {
     let scratch = small();
     let out = text(&run(scratch.path(), &["usage", "srv"]).quiet());
     let first = out.lines().next().unwrap();
@@ -191,7 +191,7 @@ fn bad_input_gets_one_line() {
 }
 
 #[test]
-fn an_inventory_without_access_times_is_read_and_says_so() {
+fn inventory_without_access_times_is_read_with_a_note() {
     let scratch = scratch();
     let old = concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-atime.parquet");
     let out = text(&run(scratch.path(), &["usage", old]).quiet());
@@ -216,7 +216,7 @@ fn an_inventory_without_access_times_is_read_and_says_so() {
 }
 
 #[test]
-fn an_inventory_without_the_space_on_disk_is_read_and_says_so() {
+fn inventory_without_allocated_space_is_read_with_a_note() {
     let scratch = scratch();
     let old =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-allocated.parquet");

@@ -247,7 +247,7 @@ mod tests {
     use megadir::FileType;
 
     #[test]
-    fn a_name_that_a_changing_directory_gives_twice_is_asked_for_once() {
+    fn name_listed_twice_by_a_changing_directory_is_queried_once() {
         let (mut bytes, mut given) = (Vec::new(), Vec::new());
         for name in ["b", "a", "b", "ab", "a", "b"] {
             let (start, number, length) = (bytes.len(), given.len() as u32, name.len() as u16);

@@ -70,7 +70,7 @@ fn without_a_time_of_birth_size_and_mtime_must_be_the_same() {
 }
 
 #[test]
-fn a_renamed_directory_is_one_change_and_what_went_along_none() {
+fn renamed_directory_is_one_change_without_its_contents() {
     let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
     assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e"]);
@@ -90,7 +90,7 @@ fn a_renamed_directory_is_one_change_and_what_went_along_none() {
 }
 
 #[test]
-fn times_of_what_went_along_are_told_where_no_entry_explains_them() {
+fn unexplained_times_within_a_renamed_directory_are_reported() {
     let touched = Facts { modified_ns: Some(9), ..directory(2) };
     let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3))];
     let came = [at("e", directory(1)), at("e/s", touched), at("e/s/x", file(3))];
@@ -99,7 +99,7 @@ fn times_of_what_went_along_are_told_where_no_entry_explains_them() {
 }
 
 #[test]
-fn what_replaces_another_is_modified_unless_one_of_them_has_another_name() {
+fn replacement_is_modified_unless_either_file_has_another_name() {
     let a = |facts| at("a", facts);
     assert_eq!(lines(&[], &[], &[(a(file(1)), file(2))]), ["modified a (inode)"]);
     let link = Facts { kind: FileType::Symlink, size_bytes: Some(2), ..file(2) };
@@ -114,7 +114,7 @@ fn what_replaces_another_is_modified_unless_one_of_them_has_another_name() {
 }
 
 #[test]
-fn names_of_one_file_pair_with_those_that_went_along_first() {
+fn hard_links_pair_first_within_the_renamed_directory() {
     let linked = Facts { links: Some(2), ..file(1) };
     let gone = [at("a", linked), at("b", linked)];
     let came = [at("c", linked), at("d", linked)];
@@ -128,7 +128,7 @@ fn names_of_one_file_pair_with_those_that_went_along_first() {
 }
 
 #[test]
-fn what_stays_where_its_directory_was_is_renamed_to_its_own_path() {
+fn entry_left_at_the_old_directory_is_renamed_to_its_own_path() {
     let at_d = |name: &str, facts| at(&format!("D/{name}"), facts);
     // mv D E; mkdir D; mv E/x D/x
     let replaced = vec![(at("D", directory(1)), directory(9))];
@@ -149,7 +149,7 @@ fn what_stays_where_its_directory_was_is_renamed_to_its_own_path() {
 }
 
 #[test]
-fn what_is_elsewhere_in_a_renamed_directory_is_removed_from_where_it_went_along() {
+fn entry_moved_within_a_renamed_directory_is_removed_from_its_carried_path() {
     // mv D E; mkdir D; rm E/x; touch D/x
     let came = [at("E", directory(1))];
     let replaced = [(at("D", directory(1)), directory(9)), (at("D/x", file(2)), file(3))];
@@ -157,7 +157,7 @@ fn what_is_elsewhere_in_a_renamed_directory_is_removed_from_where_it_went_along(
 }
 
 #[test]
-fn what_went_along_into_a_directory_that_cannot_be_read_is_not_removed() {
+fn entry_carried_into_an_unreadable_directory_is_not_removed() {
     let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("y", file(4))];
     let unread = |path: &[u8]| HashSet::from([(0, TreePath::from(path))]);

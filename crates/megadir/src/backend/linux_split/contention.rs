@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_for_locks_is_told_from_sleeping_for_the_disk() {
+    fn waiting_for_locks_is_distinguished_from_waiting_for_the_disk() {
         // Measured on XFS, sleeps per 1000 entries: 42 with one thread, 440 with two, and 44 reads.
         assert!(contended(440, 44));
         assert!(!contended(42, 44));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_wait_for_each_other_are_told_from_those_that_do_not() {
+    fn threads_that_wait_for_each_other_are_distinguished() {
         assert_eq!(useless_after(Duration::from_micros(400)), Some(12));
         assert_eq!(useless_after(Duration::from_micros(260)), None);
     }

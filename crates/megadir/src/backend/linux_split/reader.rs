@@ -252,7 +252,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_threads_that_leave_have_not_read_is_read_by_the_caller() {
+    fn caller_reads_the_shares_of_threads_that_leave() {
         let directory = tempfile::tempdir().unwrap();
         let names: BTreeSet<Vec<u8>> = (0..20_000).map(|n| format!("{n:032}").into_bytes()).collect();
         for name in &names {

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_enormous_density_wants_a_whole_buffer() {
+    fn share_of_enormous_density_needs_a_whole_buffer() {
         let share = Share { start: 0, before: Some(1), bytes: 1 << 20, end: i64::MAX - 1 };
         assert_eq!(share.expected_bytes(), usize::MAX);
     }

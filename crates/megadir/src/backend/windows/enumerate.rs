@@ -251,7 +251,7 @@ mod tests {
     use crate::{Dir, ErrorKind, ReadOptions};
 
     #[test]
-    fn records_that_nobody_knows_are_refused_in_one_line() {
+    fn unknown_records_are_refused_in_one_line() {
         let directory = Dir::open(std::env::temp_dir()).unwrap();
         let options = ReadOptions::serial(64 << 10);
         for call in [Call::ByHandle { first: 99, next: 99 }, Call::NtQuery { class: 99 }] {

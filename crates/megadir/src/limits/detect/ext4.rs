@@ -122,7 +122,7 @@ mod tests {
     };
 
     #[test]
-    fn the_superblock_says_what_the_ioctl_says() {
+    fn superblock_and_ioctl_agree() {
         for (recipe, expected) in [
             (mount::EXT4, Ext4Features::USUAL),
             (

@@ -55,7 +55,7 @@ fn an_ext4_directory_is_known_to_anybody() {
 }
 
 #[test]
-fn a_directory_to_be_like_stands_for_the_entries_to_come() {
+fn directory_given_as_model_describes_future_entries() {
     let scratch = tempfile::tempdir().unwrap();
     let (own, other) = (scratch.path().join("own"), scratch.path().join("other"));
     Flat { entries: 10, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&own);
@@ -81,7 +81,7 @@ fn an_empty_directory_is_assumed_to_get_names_like_digests() {
 }
 
 #[test]
-fn a_hollow_directory_is_told_from_its_first_entries() {
+fn hollow_directory_is_detected_by_its_first_entries() {
     // A fixed hash seed: a 95 % interval fails once in twenty runs otherwise.
     const SEEDED: Recipe = Recipe {
         name: "ext4 with 1 KiB blocks and a hash of our own",

@@ -25,7 +25,7 @@ fn no_space_of(facts: &Facts) -> Limit {
 }
 
 #[test]
-fn what_is_used_up_is_told_by_the_file_systems_figures() {
+fn exhausted_resource_is_identified_by_the_file_systems_figures() {
     let plain = facts(1 << 20);
     assert_eq!(no_space_of(&plain), Limit::Unknown);
     let mut inodes = plain.clone();
@@ -43,7 +43,7 @@ fn what_is_used_up_is_told_by_the_file_systems_figures() {
 }
 
 #[test]
-fn a_full_index_is_told_by_its_size_and_another_name_may_do() {
+fn full_index_is_detected_by_its_size_and_another_name_may_fit() {
     assert_eq!(no_space_of(&facts(7_000_000)), Limit::Unknown);
     for bytes in [8_100_000, 9_500_000, 20_000_000] {
         let explanation = told(&facts(bytes), Refusal::NoSpace, Step::Create, false);
@@ -62,7 +62,7 @@ fn a_full_index_is_told_by_its_size_and_another_name_may_do() {
 }
 
 #[test]
-fn the_mount_option_is_told_before_the_index() {
+fn mount_option_is_explained_before_the_index() {
     let mut facts = facts(9_500_000);
     let (point, kind, source) = ("/mnt".into(), "ext4".into(), "/dev/x".into());
     facts.mount = Some(Mount { point, kind, source, options: "rw,max_dir_size_kb=9000".into() });
@@ -72,7 +72,7 @@ fn the_mount_option_is_told_before_the_index() {
 }
 
 #[test]
-fn quotas_are_told_by_the_error_and_named_where_they_can_be_seen() {
+fn quotas_are_recognized_by_the_error_and_named_where_visible() {
     let mut facts = facts(1 << 20);
     assert_eq!(told(&facts, Refusal::Quota, Step::Create, false).limit, Limit::Quota(QuotaOf::Hidden));
     let quota = |of, bytes, inodes| Quota { of, bytes, inodes };
@@ -91,7 +91,7 @@ fn quotas_are_told_by_the_error_and_named_where_they_can_be_seen() {
 }
 
 #[test]
-fn links_and_collisions_are_told_by_their_errors() {
+fn link_limits_and_collisions_are_recognized_by_their_errors() {
     let mut facts = facts(1 << 20);
     facts.links = 65_000;
     let Details::Ext4(ext4) = &mut facts.details else { unreachable!() };

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_told_from_a_full_volume() {
+    fn quota_is_distinguished_from_a_full_volume() {
         let limit = |code, room| decide(code, Step::Create, room).map(|explanation| explanation.limit);
         assert_eq!(limit(112, size(0, 0)), Some(Limit::Blocks));
         assert_eq!(limit(39, size(3, 500)), Some(Limit::Quota(QuotaOf::Hidden)));

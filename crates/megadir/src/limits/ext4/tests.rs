@@ -102,7 +102,7 @@ fn a_third_level_makes_room_for_far_more() {
 }
 
 #[test]
-fn what_is_stored_beside_the_name_counts() {
+fn bytes_stored_beside_the_name_count() {
     let plain = shape(4096, true);
     assert_eq!((plain.entry_bytes(1), plain.entry_bytes(32), plain.entry_bytes(255)), (12.0, 40.0, 264.0));
     assert_eq!(Shape { hash_in_entry: true, encrypted: true, ..plain }.entry_bytes(33), 80.0);
@@ -160,7 +160,7 @@ fn a_small_directory_is_judged_by_the_formula() {
 }
 
 #[test]
-fn other_names_to_come_are_judged_by_what_is_left_of_the_index() {
+fn future_names_are_judged_by_the_rest_of_the_index() {
     let mut facts = directory("64", 5_100_000, 290_500_000);
     facts.names.basis.known = Known::Given;
     let limits = Limits::judge(facts, false);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_excess_is_what_the_directory_holds_too_much_or_what_is_not_free() {
+    fn excess_is_computed_from_the_directory_or_from_free_space() {
         let amount = Amount { names: 9, files: 7, bytes: 100 };
         let numbers = Numbers { limit: 50, free: 20 };
         for (budget, excess) in [

@@ -197,7 +197,7 @@ fn remove(
 }
 
 #[test]
-fn what_stays_is_what_sorting_everything_in_memory_leaves() {
+fn kept_files_match_an_oracle_that_sorts_in_memory() {
     for seed in 0..160 {
         let mut random = Random(seed * 7919);
         let scratch = tempfile::tempdir().unwrap();
@@ -373,7 +373,7 @@ fn a_stop_requested_during_a_pass_selects_nothing() {
 }
 
 #[test]
-fn units_of_directories_refuse_conditions_on_what_is_in_them() {
+fn units_of_directories_refuse_conditions_on_their_entries() {
     let (_scratch, top) = flat(1, |_| 1_000_000);
     let none = Conditions::default();
     for conditions in [
@@ -391,7 +391,7 @@ fn units_of_directories_refuse_conditions_on_what_is_in_them() {
 }
 
 #[test]
-fn a_minimum_age_protects_what_would_have_to_go() {
+fn a_minimum_age_protects_files_beyond_the_budget() {
     let (_scratch, top) = flat(10, |index| 1_000_000 + index);
     let before = Some(Time { seconds: 1_000_004, nanoseconds: 0 });
     let conditions = Arc::new(Conditions { by: TimeKind::Used, before, ..Conditions::default() });

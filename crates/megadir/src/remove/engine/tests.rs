@@ -60,7 +60,7 @@ fn left(tree: &Path) -> usize {
 }
 
 #[test]
-fn what_takes_a_name_during_the_wait_is_looked_at() {
+fn entry_that_takes_a_name_during_the_wait_is_examined() {
     for types in [Vec::new(), vec![FileType::File]] {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
@@ -87,7 +87,7 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
 }
 
 #[test]
-fn nothing_more_goes_once_the_removal_is_to_end() {
+fn nothing_is_removed_after_cancellation() {
     for conditions in [&Conditions::default(), &old()] {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
@@ -113,7 +113,7 @@ fn nothing_more_goes_once_the_removal_is_to_end() {
 }
 
 #[test]
-fn no_directory_goes_once_the_removal_is_to_end() {
+fn no_directory_is_removed_after_cancellation() {
     // The entry named by the caller, and the entries below it.
     for stop in 1..=3 {
         let scratch = tempfile::tempdir().unwrap();
@@ -155,7 +155,7 @@ fn a_directory_that_takes_the_name_of_one_that_met_the_conditions_stays() {
 /// Links become files after two of them have been removed.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_becomes_another_type_after_it_was_listed_stays() {
+fn entry_whose_type_changed_after_listing_stays() {
     for rated in [true, false] {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_and_what_is_left_are_all_names_once() {
+    fn taken_and_remaining_names_are_all_names_once() {
         for count in 0..20 {
             for few in 0..=count + 1 {
                 let of: Vec<String> = (0..count).map(|index| "x".repeat(1 + index * index % 7)).collect();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_what_must_stay_are_refused() {
+    fn names_of_protected_entries_are_refused() {
         for (path, reason) in [
             ("", Refusal::Empty),
             ("/", Refusal::Root),

@@ -67,7 +67,7 @@ fn in_bulk<B: Bulk>(mounted: &Mounted) {
 }
 
 #[test]
-fn what_is_settled_is_asked_for_in_bulk() {
+fn settled_entries_are_queried_in_bulk() {
     in_bulk::<Bulkstat>(&require!(Mounted::make(&XFS)));
     in_bulk::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
     in_bulk::<InodeTables>(&require!(Mounted::make(&EXT4)));
@@ -90,7 +90,7 @@ fn thinly<B: Bulk>(mounted: &Mounted) {
 }
 
 #[test]
-fn what_lies_far_apart_is_asked_for_singly() {
+fn distant_entries_are_queried_singly() {
     thinly::<Bulkstat>(&require!(Mounted::make(&XFS)));
     thinly::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
 }
@@ -123,7 +123,7 @@ fn mistaken<B: Bulk>(mounted: &Mounted) {
 }
 
 #[test]
-fn what_is_not_as_it_was_listed_is_asked_for_singly() {
+fn entries_unlike_their_listing_are_queried_singly() {
     mistaken::<Bulkstat>(&require!(Mounted::make(&XFS)));
     mistaken::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
     mistaken::<InodeTables>(&require!(Mounted::make(&EXT4)));
@@ -157,7 +157,7 @@ fn nothing_but_a_whole_batch_is_examined_on_another_file_system() {
 }
 
 #[test]
-fn a_mount_that_changes_what_the_device_means_is_refused() {
+fn mount_that_changes_the_meaning_of_the_device_is_refused() {
     let mounted = require!(Mounted::make(&EXT4));
     let directory = Dir::open(mounted.path()).unwrap();
     let mount = |maps_users, driver: &str, options: &str| Mount {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn inodes_far_from_others_are_asked_for_singly() {
+    fn distant_inodes_are_queried_singly() {
         let mut worth = Worth::default();
         assert_eq!(worth.singly(3, &TERMS), 3);
         assert_eq!(worth.singly(4, &TERMS), 0);

@@ -94,7 +94,7 @@ mod tests {
     use super::Kept;
 
     #[test]
-    fn the_line_has_what_the_budget_is_now() {
+    fn the_line_has_the_current_budget() {
         let amount = Amount::default();
         let outcome = Outcome {
             held: amount,

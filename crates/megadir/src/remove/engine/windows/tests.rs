@@ -18,7 +18,7 @@ fn open(path: &Path) -> Directory {
 }
 
 #[test]
-fn only_the_directory_that_is_expected_goes() {
+fn only_the_expected_directory_is_removed() {
     let scratch = tempfile::tempdir().unwrap();
     for name in ["one", "two"] {
         fs::create_dir(scratch.path().join(name)).unwrap();
@@ -53,7 +53,7 @@ fn a_directory_is_no_file_whatever_it_was_listed_as() {
 }
 
 #[test]
-fn what_is_open_to_be_removed_is_what_is_held_against_the_conditions() {
+fn conditions_are_checked_on_the_opened_entry() {
     let scratch = tempfile::tempdir().unwrap();
     let parent = open(scratch.path());
     for listed in [FileType::File, FileType::Unknown] {
@@ -73,7 +73,7 @@ fn what_is_open_to_be_removed_is_what_is_held_against_the_conditions() {
 }
 
 #[test]
-fn no_folder_that_lies_elsewhere_is_gone_into() {
+fn folders_elsewhere_are_not_entered() {
     const JUNCTION: u32 = 0xa000_0003;
     const CLOUD: u32 = 0x9000_001a;
     const DEDUPLICATED: u32 = 0x8000_0013;
