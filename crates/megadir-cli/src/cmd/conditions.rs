@@ -72,7 +72,7 @@ pub(in crate::cmd) struct Asked {
     #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(|words| moment(&words)))]
     #[arg(allow_negative_numbers = true, help_heading = "Selection")]
     newer_than: Option<Moment>,
-    /// Time that ages are taken from: mtime (contents), atime (last access), use (the later of these two), ctime (inode), btime (creation) [default: mtime]
+    /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation) [default: mtime]
     ///
     /// Most mounts record accesses at most once a day (relatime) or never (noatime).
     #[arg(long, value_name = "TIME", value_parser = time, action = ArgAction::Set, help_heading = "Selection")]
@@ -131,8 +131,7 @@ impl Asked {
         self.time().unwrap_or_default()
     }
 
-    /// The time that `--by` names.
-    pub(in crate::cmd) fn time(&self) -> Option<TimeKind> {
+    fn time(&self) -> Option<TimeKind> {
         self.by.iter().find_map(|by| match by {
             By::Time(time) => Some(*time),
             By::Rank(_) => None,
@@ -330,8 +329,7 @@ pub(in crate::cmd) fn refuse_unrecorded(
         return Ok(());
     }
     Err(CliError::usage(format!(
-        "--by {}: {} has no access times, because an older version wrote it; use mtime, ctime or btime, or scan again",
-        conditions.by.name(),
+        "--by atime: {} has no access times, because an older version wrote it; use mtime, ctime or btime, or scan again",
         quoted(inventory.path())
     )))
 }
