@@ -72,7 +72,7 @@ pub(in crate::cmd) struct Asked {
     #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(|words| moment(&words)))]
     #[arg(allow_negative_numbers = true, help_heading = "Selection")]
     newer_than: Option<Moment>,
-    /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation) [default: mtime]
+    /// Time that ages are taken from: mtime (contents), atime (last access), use (the later of these two), ctime (inode), btime (creation) [default: mtime]
     ///
     /// Most mounts record accesses at most once a day (relatime) or never (noatime).
     #[arg(long, value_name = "TIME", value_parser = time, action = ArgAction::Set, help_heading = "Selection")]
@@ -329,7 +329,8 @@ pub(in crate::cmd) fn refuse_unrecorded(
         return Ok(());
     }
     Err(CliError::usage(format!(
-        "--by atime: {} has no access times, because an older version wrote it; use mtime, ctime or btime, or scan again",
+        "--by {}: {} has no access times, because an older version wrote it; use mtime, ctime or btime, or scan again",
+        conditions.by.name(),
         quoted(inventory.path())
     )))
 }

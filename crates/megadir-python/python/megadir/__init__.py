@@ -35,7 +35,7 @@ column for text that is not UTF-8: if a tree has such names, pass its path as ``
 * ``max_depth``: deepest level; the entries of the directory itself have level 1
 * ``older_than``, ``newer_than``: age, as text such as ``"30d"`` or as ``datetime.timedelta``; or date, as text such as
   ``"2026-11-01"`` or as ``datetime.datetime``
-* ``by``: time that ages are taken from: mtime (default), atime, ctime, btime
+* ``by``: time that ages are taken from: mtime (default), atime, use (the later of these two), ctime, btime
 * ``larger_than``, ``smaller_than``: size, as text such as ``"4KiB"``, ``"10MB"`` or ``"1B"``
 * ``owner``: number or name of a user
 

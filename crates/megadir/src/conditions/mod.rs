@@ -27,24 +27,31 @@ pub enum TimeKind {
     Changed,
     /// Creation.
     Born,
+    /// Last use: the later of access and modification. On mounts that record accesses seldom or never (relatime, noatime), a file
+    /// that was written since counts as used all the same.
+    Used,
 }
 
 impl TimeKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Modified, Self::Accessed, Self::Changed, Self::Born];
+    pub const ALL: [Self; 5] = [Self::Modified, Self::Accessed, Self::Changed, Self::Born, Self::Used];
 
     /// Name in options, such as `mtime`.
     pub fn name(self) -> &'static str {
-        self.want().names().next().unwrap_or_default()
+        match self {
+            Self::Used => "use",
+            of_one_attribute => of_one_attribute.want().names().next().unwrap_or_default(),
+        }
     }
 
-    /// Attribute that holds the time.
+    /// Attributes that hold the time.
     pub fn want(self) -> StatMask {
         match self {
             Self::Modified => StatMask::MODIFIED,
             Self::Accessed => StatMask::ACCESSED,
             Self::Changed => StatMask::CHANGED,
             Self::Born => StatMask::BORN,
+            Self::Used => StatMask::ACCESSED | StatMask::MODIFIED,
         }
     }
 
@@ -55,6 +62,7 @@ impl TimeKind {
             Self::Accessed => row.accessed,
             Self::Changed => row.changed,
             Self::Born => row.born,
+            Self::Used => row.accessed.max(row.modified),
         }
     }
 }
@@ -277,7 +285,7 @@ mod tests {
             born: time(4),
             ..Attributes::NOTHING
         };
-        for (by, seconds) in TimeKind::ALL.into_iter().zip(1..) {
+        for (by, seconds) in TimeKind::ALL.into_iter().zip([1, 2, 3, 4, 2]) {
             let older = Conditions { by, before: Some(time(seconds + 1)), ..Conditions::default() };
             let newer = Conditions { by, since: Some(time(seconds)), ..Conditions::default() };
             assert!(older.accepts_attributes(&row) && newer.accepts_attributes(&row), "{by:?}");
@@ -287,6 +295,8 @@ mod tests {
             let unknown = Attributes { have: StatMask::ALL.without(by.want()), ..row };
             assert!(!older.accepts_attributes(&unknown), "{by:?}");
         }
+        let written_since = Attributes { modified: time(9), ..row };
+        assert_eq!(TimeKind::Used.of(&written_since), time(9), "the access time may not be recorded");
         assert!(Conditions::default().accepts(
             &super::Place::default(),
             b"x",

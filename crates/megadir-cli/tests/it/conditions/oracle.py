@@ -123,7 +123,7 @@ class Conditions:
         self.larger = RNG.choice([0, 1, 99]) if attributes and some() else None
         self.smaller = RNG.choice([1, 101, 5000]) if attributes and some() else None
         self.owner = RNG.choice(USERS) if attributes and some() else None
-        if self.by == "atime":
+        if self.by != "mtime":
             # Reading a directory is an access.
             self.types = [kind for kind in self.types if kind != "directory"] or ["file", "symlink"]
         if not self.options():
@@ -156,7 +156,8 @@ class Conditions:
 
     def accepts(self, path, status):
         name = path.split(b"/")[-1]
-        age = time.time() - (status.st_atime if self.by == "atime" else status.st_mtime)
+        times = {"mtime": status.st_mtime, "atime": status.st_atime, "use": max(status.st_atime, status.st_mtime)}
+        age = time.time() - times[self.by]
         return (self.sees(path)
                 and (not self.names or any(matches(glob, name) for glob in self.names))
                 and (not self.paths or any(matches(glob.removeprefix("/"), path) for glob in self.paths))
@@ -333,7 +334,7 @@ def check_changes(threads):
                 found.append((change["change"], path))
         same(arguments, found, list(expected(accepts)))
     for _ in range(4):
-        conditions = Conditions(times=("mtime", "atime"))
+        conditions = Conditions(times=("mtime", "atime", "use"))
         compare("all.parquet", conditions, conditions.accepts)
         compare("some.parquet", conditions, lambda *of: conditions.accepts(*of) and has_row(*of))
     compare("some.parquet", None, has_row)
@@ -342,8 +343,8 @@ def check_changes(threads):
 build(SCRATCH + b"/t")
 for _ in range(6):
     THREADS = RNG.choice(["1", "2", "3"])
-    check_list(Conditions(times=("mtime", "atime")), THREADS)
-    check_scan(Conditions(times=("mtime", "atime")), THREADS)
-    check_usage(Conditions(times=("mtime", "atime")), THREADS)
-    check_remove(Conditions(times=("mtime", "atime")), THREADS)
+    check_list(Conditions(times=("mtime", "atime", "use")), THREADS)
+    check_scan(Conditions(times=("mtime", "atime", "use")), THREADS)
+    check_usage(Conditions(times=("mtime", "atime", "use")), THREADS)
+    check_remove(Conditions(times=("mtime", "atime", "use")), THREADS)
 check_changes(RNG.choice(["1", "2"]))
