@@ -182,6 +182,22 @@ impl Dir {
         Ok(self.path.to_path_buf())
     }
 
+    /// The same directory, as the one that a caller names: [`DirPath::below`] of what is in it begins here, and with it the paths and depths
+    /// of conditions. Otherwise these begin in the directory that was opened by path.
+    ///
+    /// ```
+    /// let source = megadir::Dir::open(".")?.open_below(b"src")?;
+    /// assert_eq!(source.dir_path().below().to_vec(), b"src");
+    /// let top = source.into_top();
+    /// assert!(top.dir_path().below().is_empty() && top.path().ends_with("src"));
+    /// # Ok::<(), megadir::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_top(mut self) -> Self {
+        self.path = DirPath::from(&*self.path);
+        self
+    }
+
     /// Path that the directory was opened with, for messages.
     pub fn path(&self) -> &Path {
         &self.path

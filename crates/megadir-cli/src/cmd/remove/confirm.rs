@@ -164,8 +164,9 @@ impl Counted {
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
                 let before = self.entries;
+                // Conditions on paths and depths begin below the directory that was named.
                 if (conditions.is_some() || !self.is_many())
-                    && let Err(error) = self.count(again, args, conditions)
+                    && let Err(error) = self.count(again.into_top(), args, conditions)
                 {
                     self.failed(&error);
                 }

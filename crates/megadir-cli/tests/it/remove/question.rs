@@ -254,3 +254,21 @@ fn a_quiet_removal_prints_errors_only() {
     assert!(ran.err.contains("removed 2 entries"), "{ran:?}");
     run(at, &["remove", "-q", "--json", "none"]).complains(2, &["--quiet", "--json"]);
 }
+
+/// Paths and depths begin below the directory that was named, in the count as in the removal.
+#[test]
+fn conditions_on_paths_and_depths_are_counted_for_the_question() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/d/"]);
+    for index in 0..1200 {
+        std::fs::write(at.join(format!("t/d/{index}")), "").unwrap();
+    }
+    for options in [&["--path-match", "d/*"][..], &["--max-depth", "2", "--type", "f"]] {
+        let refused = run(at, &[&["remove"], options, &["t"]].concat());
+        refused.complains(2, &["more than 1000 entries", "there is no terminal to ask on"]);
+        assert_eq!(std::fs::read_dir(at.join("t/d")).unwrap().count(), 1200, "{options:?}");
+    }
+    assert_eq!(run(at, &["remove", "--exclude", "/d", "--type", "f", "t"]).code, Some(0));
+    assert_eq!(std::fs::read_dir(at.join("t/d")).unwrap().count(), 1200);
+}
