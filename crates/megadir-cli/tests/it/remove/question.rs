@@ -266,7 +266,7 @@ fn conditions_on_paths_and_depths_are_counted_for_the_question() {
     }
     for options in [&["--path-match", "d/*"][..], &["--max-depth", "2", "--type", "f"]] {
         let refused = run(at, &[&["remove"], options, &["t"]].concat());
-        refused.complains(2, &["more than 1000 entries", "there is no terminal to ask on"]);
+        refused.complains(2, &["remove 1 200 entries", "there is no terminal to ask on"]);
         assert_eq!(std::fs::read_dir(at.join("t/d")).unwrap().count(), 1200, "{options:?}");
     }
     assert_eq!(run(at, &["remove", "--exclude", "/d", "--type", "f", "t"]).code, Some(0));
