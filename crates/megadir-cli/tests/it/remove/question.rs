@@ -202,8 +202,8 @@ fn temporarily_unreadable_directory_leads_to_a_question() {
     let strace = "strace -f -qq -o /dev/null";
     for (inject, options) in [
         ("getdents64:error=EIO:when=1", ""),
-        // The second directory.
-        ("openat2:error=ENFILE:when=1", ""),
+        // The second directory. One that cannot be opened for want of descriptors is opened later.
+        ("openat2:error=EIO:when=1", ""),
         ("getdents64:error=EIO:when=1", "--type f"),
     ] {
         let line = format!(

@@ -185,6 +185,7 @@ fn version(printed: &str) -> Option<(u32, u32)> {
 pub(super) fn write_scripts(own: &Path, command: &str) -> Result<(), String> {
     write(&own.join("command"), command)?;
     let servers = SERVERS.map(|(name, script)| (own.join("usr/sbin").join(name), script));
+    files::create_folder(&own.join("usr/sbin"))?;
     for (program, script) in servers.iter().chain([&(own.join("init"), INIT)]) {
         write(program, script)?;
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
