@@ -120,7 +120,7 @@ pub enum DirectoryRename {
     /// As POSIX describes it: only the parents' times change, and the ctime of the directory.
     KeepsTimes,
     /// The directory gets a new mtime, because the driver writes its `..` by the function that changes any entry: on NILFS2 and Minix
-    /// with every rename, on F2FS with a move to another directory.
+    /// with every rename, on F2FS and GFS2 with a move to another directory.
     SetsMtime,
     /// Each entry below it is renamed as well: on encfs, the stored names depend on the path.
     RenamesEntries,
@@ -308,6 +308,7 @@ mod tests {
         for (driver, expected) in [
             ("nilfs2", DirectoryRename::SetsMtime),
             ("f2fs", DirectoryRename::SetsMtime),
+            ("gfs2", DirectoryRename::SetsMtime),
             ("fuse.encfs", DirectoryRename::RenamesEntries),
             ("jfs", DirectoryRename::KeepsTimes),
             ("reiserfs", DirectoryRename::KeepsTimes),

@@ -178,6 +178,7 @@ pub static ROWS: &[MountTraits] = &[
     MountTraits { drivers: &["ocfs2"], renames_without_replacing: Some(false), ..LOCAL },
     MountTraits {
         drivers: &["gfs2"],
+        directory_rename: DirectoryRename::SetsMtime,
         renames_without_replacing: None,
         exchanges: None,
         inode_count: InodeCount::OfFreeBlocks,
