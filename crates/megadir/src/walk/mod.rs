@@ -47,7 +47,7 @@ use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
 use crate::options::ReadAhead;
 use crate::stat::StatBackend;
-use crate::threads::{Handed, OnPanic, join, lock, started};
+use crate::threads::{Asked, Handed, OnPanic, join, lock, started};
 
 pub use self::early::{PartialLimits, Unvisited};
 pub use self::parts::{PartialWalk, WalkPart};
@@ -191,7 +191,7 @@ impl Walk {
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false) };
         let team = Arc::new(team);
         let start = |worker| team.start(worker, filled_in.clone(), empty_out.clone());
-        let source = match started(at_once(workers), start) {
+        let source = match started(Asked::Always, at_once(workers), start) {
             Ok(_) => Source::Threads { filled, empty, threads: Threads(team) },
             Err(worker) => Source::Inline(Box::new(WalkPart::new(worker))),
         };
@@ -296,7 +296,7 @@ impl Team {
             if let Some(another) = worker.another() {
                 // If the system refuses the thread, the others read on.
                 let start = |worker| self.start(worker, filled.clone(), empty.clone());
-                let _ = started(std::iter::once(another), start);
+                let _ = started(Asked::UnlessRefused, std::iter::once(another), start);
             }
         }
     }
