@@ -20,6 +20,11 @@ impl Refusal {
         if lock(&self.0).is_some_and(|at| at.elapsed() < REMEMBERED) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
+        self.ask(spawn)
+    }
+
+    /// Asks even then.
+    fn ask<T>(&self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         spawn().inspect_err(|error| {
             if error.kind() == io::ErrorKind::WouldBlock {
                 *lock(&self.0) = Some(Instant::now());
@@ -46,16 +51,31 @@ impl<W> Handed<W> {
     }
 }
 
+/// When the system is asked for threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked {
+    /// For the first threads of a whole walk, which would have one thread to its end for a refusal before it.
+    Always,
+    /// For threads of one directory, and for those that join others.
+    UnlessRefused,
+}
+
 /// Starts a thread for each work, as many as the system allows. If it allows none (`ulimit -u`, a container's `pids.max`),
 /// returns the first work, for the caller's own thread.
 pub(crate) fn started<W, T>(
+    asked: Asked,
     works: impl Iterator<Item = W>,
     mut spawn: impl FnMut(Handed<W>) -> io::Result<T>,
 ) -> Result<Vec<T>, W> {
     let mut threads = Vec::new();
     for work in works {
         let slot = Arc::new(Mutex::new(Some(work)));
-        match REFUSAL.spawn(|| spawn(Handed(Arc::clone(&slot)))) {
+        let spawn = || spawn(Handed(Arc::clone(&slot)));
+        let thread = match asked {
+            Asked::Always => REFUSAL.ask(spawn),
+            Asked::UnlessRefused => REFUSAL.spawn(spawn),
+        };
+        match thread {
             Ok(thread) => threads.push(thread),
             Err(_) if threads.is_empty() => return Err(Handed(slot).take()),
             Err(_) => break,

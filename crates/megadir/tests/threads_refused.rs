@@ -53,6 +53,29 @@ fn a_tree_is_read_by_the_threads_that_could_be_started() {
     assert_eq!(require!(with_threads_left(1, || used(scratch.path()))), 2 * DIRECTORIES as u64);
 }
 
+#[test]
+fn a_walk_asks_for_its_first_threads_after_a_refusal() {
+    let _alone = ALONE.lock();
+    let scratch = tempfile::tempdir().unwrap();
+    tree(scratch.path());
+    let walk = || Walk::new(Dir::open(scratch.path()).unwrap(), &WalkOptions::new(4)).unwrap();
+    // The walk that was refused threads is dropped where the limit holds.
+    require!(with_threads_left(0, || drop(walk())));
+    let walk = walk();
+    // They wait for the caller, who takes no item.
+    let named = |task: std::io::Result<std::fs::DirEntry>| {
+        let name = std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default();
+        name.starts_with("megadir-walk")
+    };
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().map(named).filter(|walks| *walks).count();
+    let begun = std::time::Instant::now();
+    while threads() < 4 && begun.elapsed().as_secs() < 10 {
+        std::thread::yield_now();
+    }
+    assert_eq!(threads(), 4);
+    drop(walk);
+}
+
 fn used(root: &Path) -> u64 {
     let now_s = 1_800_000_000;
     let mut usage = Usage::new(UsageOptions { top: 5, depth: None, by: By::Entries, now_s });

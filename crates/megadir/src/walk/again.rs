@@ -10,7 +10,8 @@ use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
 
-/// Most hashes that all directories of a walk hold at a time: 32 MB. Directories for which none are left are looked at once.
+/// Most hashes that all directories of a walk hold at a time: 32 MB. Directories for which none are left are looked at once, and as
+/// their space doubles, that is so from between two and four million names on.
 const NAMES_MAX: usize = 4 << 20;
 /// Each look lists names, and examines only those that are new; the first without a new name is the last.
 const LOOKS_MAX: u32 = 5;
@@ -129,6 +130,10 @@ impl Again {
         let has_room = self.share.take(capacity_then - capacity);
         if has_room {
             self.names.reserve_exact(capacity_then - self.names.len());
+        } else if self.looks == 0 {
+            // There will be no other look. In a later one, the names that were seen are needed up to its end.
+            self.names = Vec::new();
+            self.share.give_back(capacity);
         }
         has_room
     }
@@ -137,16 +142,25 @@ impl Again {
 impl Share {
     /// Once none are left, it stays so: the names of the directory are not complete.
     fn take(&mut self, more: usize) -> bool {
+        if self.is_exhausted {
+            return false;
+        }
         let taken = |held: usize| held.checked_add(more).filter(|held| *held <= NAMES_MAX);
-        self.is_exhausted |= self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err();
+        self.is_exhausted = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err();
         if !self.is_exhausted {
             self.taken += more;
         }
         !self.is_exhausted
     }
 
+    fn give_back(&mut self, words: usize) {
+        let words = words.min(self.taken);
+        self.taken -= words;
+        self.held.fetch_sub(words, Ordering::Relaxed);
+    }
+
     fn release(&mut self) {
-        self.held.fetch_sub(std::mem::take(&mut self.taken), Ordering::Relaxed);
+        self.give_back(self.taken);
     }
 }
 
@@ -288,6 +302,41 @@ mod tests {
         assert!(held_now() >= 4);
         drop(third);
         assert_eq!(held_now(), 0);
+    }
+
+    #[test]
+    fn a_directory_for_which_no_hashes_are_left_returns_its_own() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = Dir::open(scratch.path()).unwrap();
+        let held = Arc::new(AtomicUsize::new(NAMES_MAX - 10));
+        let held_now = || held.load(Ordering::Relaxed) + 10 - NAMES_MAX;
+        let few = batch(&["a", "b", "c", "d"]);
+        let mut again = Again::new(&directory, None, &held);
+        again.fresh(few.batch());
+        again.fresh(few.batch());
+        assert_eq!(held_now(), 8);
+        again.fresh(few.batch());
+        assert_eq!((held_now(), again.names.capacity()), (0, 0));
+        again.fresh(few.batch());
+        assert!(again.enters(b"a") && again.enters(b"a"));
+        assert_eq!(held_now(), 0, "nor are others taken");
+        std::fs::write(scratch.path().join("new"), "").unwrap();
+        assert!(!again.is_needed(&directory));
+    }
+
+    #[test]
+    fn a_look_in_which_the_hashes_run_out_has_the_names_that_were_seen() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = Dir::open(scratch.path()).unwrap();
+        let held = Arc::new(AtomicUsize::new(NAMES_MAX - 4));
+        let mut again = Again::new(&directory, None, &held);
+        again.fresh(batch(&["a", "b", "c", "d"]).batch());
+        std::fs::write(scratch.path().join("new"), "").unwrap();
+        assert!(again.is_needed(&directory));
+        assert_eq!(fresh(&mut again, &["e", "a"]), ["e"]);
+        assert_eq!(fresh(&mut again, &["b", "f"]), ["f"]);
+        assert!(!again.is_needed(&directory));
+        assert_eq!(held.load(Ordering::Relaxed), NAMES_MAX - 4);
     }
 
     #[test]

@@ -47,7 +47,7 @@ use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
 use crate::options::ReadAhead;
 use crate::stat::StatBackend;
-use crate::threads::{Handed, OnPanic, join, lock, started};
+use crate::threads::{Asked, Handed, OnPanic, join, lock, started};
 
 pub use self::early::{PartialLimits, Unvisited};
 pub use self::parts::{PartialWalk, WalkPart};
@@ -75,7 +75,8 @@ pub struct WalkOptions {
     pub tell_ends: bool,
     /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
     /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of the directories that are read, at most
-    /// 32 MB in a walk: directories for which none are left, such as those with more than four million entries, are listed once.
+    /// 32 MB in a walk: directories for which none are left are listed once. Space doubles, so that one directory alone gets too large
+    /// for it somewhere between two and four million entries.
     pub looks_again: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
     pub conditions: Option<Arc<Conditions>>,
@@ -190,7 +191,7 @@ impl Walk {
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false) };
         let team = Arc::new(team);
         let start = |worker| team.start(worker, filled_in.clone(), empty_out.clone());
-        let source = match started(at_once(workers), start) {
+        let source = match started(Asked::Always, at_once(workers), start) {
             Ok(_) => Source::Threads { filled, empty, threads: Threads(team) },
             Err(worker) => Source::Inline(Box::new(WalkPart::new(worker))),
         };
@@ -295,7 +296,7 @@ impl Team {
             if let Some(another) = worker.another() {
                 // If the system refuses the thread, the others read on.
                 let start = |worker| self.start(worker, filled.clone(), empty.clone());
-                let _ = started(std::iter::once(another), start);
+                let _ = started(Asked::UnlessRefused, std::iter::once(another), start);
             }
         }
     }

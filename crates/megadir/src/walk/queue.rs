@@ -54,6 +54,8 @@ pub(super) struct Queue<C> {
     pub(super) names_held: Arc<AtomicUsize>,
     /// For directories that are opened later.
     pub(super) root: OnceLock<Arc<Dir>>,
+    /// Waits for a free descriptor since one of these directories was opened.
+    pub(super) waits: AtomicUsize,
 }
 
 /// Number of a worker, and its stat backend.
@@ -117,6 +119,7 @@ impl<C> Queue<C> {
             ahead,
             names_held: Arc::default(),
             root: OnceLock::new(),
+            waits: AtomicUsize::new(0),
         }
     }
 
@@ -200,6 +203,10 @@ impl<C> Queue<C> {
 
     pub(super) fn put_off(&self, later: Later<C>) {
         lock(&self.state).later.push(later);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        lock(&self.state).closed
     }
 
     pub(super) fn offer(&self) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 #[cfg(target_os = "linux")]
 use std::time::Instant;
@@ -36,9 +37,9 @@ const BELOW_MAX: usize = 4096;
 /// Reading such a batch takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
 
-/// The caller closes the directories of batches that it has processed.
-const TRIES: u32 = 200;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+/// The threads that process batches close their directories. Waits of a walk until it opens a directory again: two seconds.
+const WAITS_MAX: usize = 200;
+const WAIT: Duration = Duration::from_millis(10);
 
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_millis(1);
@@ -103,6 +104,9 @@ enum Entered<C> {
     OtherMount(PathBuf),
     PutOff,
 }
+
+/// An open directory, or the path of another mount, which is not entered.
+type DirOrMount = std::result::Result<Dir, PathBuf>;
 
 struct Frame<C> {
     directory: Arc<Opened<C>>,
@@ -228,7 +232,15 @@ impl<C: WalkContext> Worker<C> {
             Pending::Below { subdirectory, .. } => (subdirectory.inode, subdirectory.changed),
             Pending::Later(later) => (later.inode, later.changed),
         };
-        match self.queue.ahead.observe(|| self.open(pending)) {
+        let entered = match pending {
+            // Waits are not those of a device.
+            Pending::Later(later) => self.open_later(later),
+            Pending::Root(root) => Ok(Entered::Here(*root)),
+            Pending::Below { parent, subdirectory } => {
+                self.queue.ahead.observe(|| self.open(&parent, subdirectory))
+            }
+        };
+        match entered {
             Ok(Entered::Here(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
             Ok(Entered::OtherMount(path)) => Some(Output::OtherMount(path)),
             Ok(Entered::PutOff) => None,
@@ -237,17 +249,12 @@ impl<C: WalkContext> Worker<C> {
         }
     }
 
-    fn open(&self, pending: Pending<C>) -> Result<Entered<C>> {
-        let (parent, subdirectory) = match pending {
-            Pending::Root(root) => return Ok(Entered::Here(*root)),
-            Pending::Below { parent, subdirectory } => (parent, subdirectory),
-            Pending::Later(later) => return self.open_later(later),
-        };
+    fn open(&self, parent: &Opened<C>, subdirectory: Subdirectory) -> Result<Entered<C>> {
         let Subdirectory { name, inode, changed, .. } = subdirectory;
         let context = || parent.context.below(&name);
         match self.open_below(&parent.dir, &name) {
-            Ok(Some(dir)) => Ok(Entered::Here(Opened { dir: Arc::new(dir), context: context() })),
-            Ok(None) => Ok(Entered::OtherMount(parent.dir.entry_path(&name))),
+            Ok(Ok(dir)) => Ok(Entered::Here(Opened { dir: Arc::new(dir), context: context() })),
+            Ok(Err(mount)) => Ok(Entered::OtherMount(mount)),
             // The frames of a worker, and directories whose parents wait, may be as many as the tree has levels.
             Err(error) if error.kind() == ErrorKind::TooManyOpenFiles && self.early.is_none() => {
                 let path = parent.dir.dir_path().below().join(&name);
@@ -258,43 +265,56 @@ impl<C: WalkContext> Worker<C> {
         }
     }
 
-    /// Opens a directory from the root on, while no other directory of the walk is open. Those of batches that are being processed may be.
+    /// Opens a directory from the root on, while no other directory of the walk is open. Those of batches that other threads process
+    /// may be: it waits for them, but not for descriptors that are not freed, and not in the thread that processes the batches.
     fn open_later(&self, later: Later<C>) -> Result<Entered<C>> {
         let Some(root) = self.queue.root.get() else { return Ok(Entered::PutOff) };
-        let path = later.path.to_vec();
-        let mut tries = 0;
+        // The root may itself be below a directory that was opened by path.
+        let above = root.dir_path().below().len();
+        let mut path = Vec::new();
+        later.path.push_from(above + usize::from(above > 0), &mut path);
         loop {
-            let mut opened: Option<Dir> = None;
-            let mut names = path.split(|byte| *byte == b'/');
-            let failed = loop {
-                let parent = opened.as_ref().unwrap_or(root);
-                let Some(name) = names.next() else { break None };
-                match self.open_below(parent, name) {
-                    Ok(Some(dir)) => opened = Some(dir),
-                    Ok(None) => return Ok(Entered::OtherMount(parent.entry_path(name))),
-                    Err(error) => break Some(error),
-                }
-            };
-            match (failed, opened) {
-                (None, Some(dir)) => {
+            match self.queue.ahead.observe(|| self.open_from(root, &path)) {
+                Ok(Ok(dir)) => {
+                    self.queue.waits.store(0, Ordering::Relaxed);
                     return Ok(Entered::Here(Opened { dir: Arc::new(dir), context: later.context }));
                 }
-                (Some(error), _) if error.kind() == ErrorKind::TooManyOpenFiles && tries < TRIES => {
-                    tries += 1;
-                    std::thread::sleep(BETWEEN_TRIES);
+                Ok(Err(mount)) => return Ok(Entered::OtherMount(mount)),
+                Err(error)
+                    if error.kind() == ErrorKind::TooManyOpenFiles
+                        && self.options.threads_max > 1
+                        && self.queue.waits.load(Ordering::Relaxed) < WAITS_MAX =>
+                {
+                    self.queue.waits.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(WAIT);
+                    if self.queue.is_closed() {
+                        return Ok(Entered::PutOff);
+                    }
                 }
-                (Some(error), _) => return Err(error),
-                (None, None) => return Ok(Entered::PutOff),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// `None` for another mount, which is not entered.
-    fn open_below(&self, parent: &Dir, name: &[u8]) -> Result<Option<Dir>> {
-        match self.options.cross_mounts {
-            true => parent.open_below(name).map(Some),
-            false => parent.open_below_on_this_mount(name),
+    /// Opens the directory at a path below `root`, name by name.
+    fn open_from(&self, root: &Dir, path: &[u8]) -> Result<DirOrMount> {
+        let mut names = path.split(|byte| *byte == b'/');
+        let mut opened = self.open_below(root, names.next().unwrap_or_default())?;
+        for name in names {
+            match &opened {
+                Ok(parent) => opened = self.open_below(parent, name)?,
+                Err(_) => break,
+            }
         }
+        Ok(opened)
+    }
+
+    fn open_below(&self, parent: &Dir, name: &[u8]) -> Result<DirOrMount> {
+        let opened = match self.options.cross_mounts {
+            true => Some(parent.open_below(name)?),
+            false => parent.open_below_on_this_mount(name)?,
+        };
+        Ok(opened.ok_or_else(|| parent.entry_path(name)))
     }
 
     fn push(&mut self, opened: Opened<C>, inode: Option<u64>, changed: Option<Time>) -> Result<()> {

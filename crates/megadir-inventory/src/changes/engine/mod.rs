@@ -122,6 +122,8 @@ struct State<S> {
     ready_rows: usize,
     /// Directories that wait until no other is open.
     later: Vec<Job>,
+    /// One of these could not be opened either, and the source was not read since.
+    later_failed: bool,
     source: Option<S>,
     working: usize,
     failed: Option<Error>,
@@ -131,6 +133,41 @@ impl<S> State<S> {
     fn push(&mut self, job: Job) {
         self.ready_rows += job.rows();
         self.ready.push(job);
+    }
+
+    fn step(&mut self, ahead_rows: usize) -> Option<Step<S>> {
+        let is_idle = self.ready.is_empty() && self.working == 0;
+        // Before more is read: the rows of all that is below these directories wait for them.
+        if is_idle
+            && !self.later_failed
+            && let Some(job) = self.later.pop()
+        {
+            return Some(Step::Work(job));
+        }
+        let few = self.ready_rows < ahead_rows || self.ready.is_empty();
+        let room = self.table.early() < EARLY_MAX || is_idle;
+        if few
+            && room
+            && let Some(source) = self.source.take()
+        {
+            return Some(Step::Read(source));
+        }
+        if let Some(job) = self.ready.pop() {
+            self.ready_rows -= job.rows();
+            return Some(Step::Work(job));
+        }
+        if is_idle { self.later.pop().map(Step::Work) } else { None }
+    }
+
+    fn put_off_again(&mut self, job: Job) -> Option<Job> {
+        // Directories that wait for their rows keep their parents open.
+        let is_alone = self.source.is_none() && self.working == 1 && self.ready.is_empty();
+        if is_alone {
+            return Some(job);
+        }
+        self.later_failed = true;
+        self.later.push(job);
+        None
     }
 }
 
@@ -172,6 +209,7 @@ pub(crate) fn compare<S: Source>(
         ready: Vec::new(),
         ready_rows: 0,
         later: Vec::new(),
+        later_failed: false,
         source: Some(source),
         working: 0,
         failed: None,
@@ -243,26 +281,11 @@ impl<S: Source> Shared<'_, S> {
                 self.changed.notify_all();
                 return Step::Done;
             }
-            let ahead_rows = AHEAD_ROWS * (self.comparing.options.threads - 1);
-            let few = state.ready_rows < ahead_rows || state.ready.is_empty();
-            let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
-            if few
-                && room
-                && let Some(source) = state.source.take()
-            {
+            if let Some(step) = state.step(AHEAD_ROWS * (self.comparing.options.threads - 1)) {
                 state.working += 1;
-                return Step::Read(source);
-            }
-            if let Some(job) = state.ready.pop() {
-                state.ready_rows -= job.rows();
-                state.working += 1;
-                return Step::Work(job);
+                return step;
             }
             if state.working == 0 {
-                if let Some(job) = state.later.pop() {
-                    state.working += 1;
-                    return Step::Work(job);
-                }
                 self.changed.notify_all();
                 return Step::Done;
             }
@@ -272,6 +295,11 @@ impl<S: Source> Shared<'_, S> {
 
     fn put_off(&self, job: Job) {
         self.lock().later.push(job);
+    }
+
+    /// Puts a directory off again that was opened from the root on, or returns it if nothing else of the comparison is open.
+    fn put_off_again(&self, job: Job) -> Option<Job> {
+        self.lock().put_off_again(job)
     }
 
     fn read(&self, mut source: S) {
@@ -292,6 +320,7 @@ impl<S: Source> Shared<'_, S> {
         let position = if ended { None } else { source.position() };
         ended |= position.is_none();
         let mut state = self.lock();
+        state.later_failed = false;
         for block in blocks {
             if let Some(joined) = state.table.read(block) {
                 self.ready(&mut state, joined);
@@ -383,5 +412,55 @@ impl<S: Source> Shared<'_, S> {
         let file = (0..block.len()).find(|row| !is_directory(row));
         let device = file.and_then(|row| block.facts(row).device);
         Racy::of_device(metadata, block.root, device, block.examined_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AHEAD_ROWS, Job, State, Step};
+    use crate::block::Block;
+    use crate::changes::engine::table::{Fate, Table};
+    use crate::changes::source::Both;
+    use std::sync::Arc;
+
+    fn job() -> Job {
+        Job::Directory(Fate::Unread, Both::before(Arc::new(Block::empty(0, b"later".into(), 0))))
+    }
+
+    fn state() -> State<()> {
+        State {
+            table: Table::new(),
+            ready: Vec::new(),
+            ready_rows: 0,
+            later: vec![job()],
+            later_failed: false,
+            source: Some(()),
+            working: 0,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn directories_that_were_put_off_are_opened_before_more_rows_are_read() {
+        let mut state = state();
+        state.working = 1;
+        assert!(matches!(state.step(AHEAD_ROWS), Some(Step::Read(()))), "others are open");
+        (state.working, state.source) = (0, Some(()));
+        assert!(matches!(state.step(AHEAD_ROWS), Some(Step::Work(_))));
+        assert!(matches!(state.step(AHEAD_ROWS), Some(Step::Read(()))));
+        assert!(state.step(AHEAD_ROWS).is_none());
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_opened_yet_waits_until_more_rows_are_read() {
+        let mut state = state();
+        let Some(Step::Work(job)) = state.step(0) else { unreachable!("it was put off") };
+        state.working = 1;
+        assert!(state.put_off_again(job).is_none());
+        state.working = 0;
+        assert!(matches!(state.step(0), Some(Step::Read(()))), "directories wait for rows and are open");
+        let Some(Step::Work(job)) = state.step(0) else { unreachable!("it is the last") };
+        state.working = 1;
+        assert!(state.put_off_again(job).is_some(), "nothing else is open");
     }
 }

@@ -115,6 +115,15 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 self.shared.put_off(Job::Directory(Fate::Here(live), Both { before: block, now }));
                 return Ok(());
             }
+            Opened::Failed(error)
+                if error.kind() == ErrorKind::TooManyOpenFiles && matches!(live.at, At::Later(_)) =>
+            {
+                let job = Job::Directory(Fate::Here(live), Both { before: block, now });
+                let Some(Job::Directory(Fate::Here(live), rows)) = self.shared.put_off_again(job) else {
+                    return Ok(());
+                };
+                return self.failed(&live, &rows.before, error);
+            }
             Opened::Failed(error) => return self.failed(&live, &block, error),
         };
         if live.old.is_some() && !live.was_read {
