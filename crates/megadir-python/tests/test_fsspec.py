@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -213,6 +214,44 @@ def test_the_protocol_is_registered_and_file_systems_travel_between_processes(ho
     script = "import pickle, sys; print(len(pickle.loads(sys.stdin.buffer.read()).find(sys.argv[1])))"
     done = subprocess.run([sys.executable, "-c", script, path], input=pickle.dumps(system), stdout=subprocess.PIPE, check=True)
     assert int(done.stdout) == len(expected)
+
+
+def test_threads_share_one_file_system_of_an_inventory(place):
+    top = place / "many"
+    for directory in range(200):
+        (top / f"{directory}").mkdir(parents=True)
+        for name in range(100):
+            (top / f"{directory}" / f"{name}").touch()
+    inventory = place / "many.parquet"
+    megadir.scan(top, inventory)
+    expected = LocalFileSystem().find(top)
+    failures, loads = [], []
+    added = megadir.fsspec._rows.add
+
+    def counted(*arguments, **options):
+        loads.append(threading.current_thread())
+        return added(*arguments, **options)
+
+    def work(system, start):
+        try:
+            start.wait()
+            assert system.find(top) == expected
+            assert len(system.ls(f"{top}/7", detail=True)) == 100 and system.isfile(f"{top}/9/9")
+        except BaseException as error:
+            failures.append(error)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(megadir.fsspec._rows, "add", counted)
+        for _ in range(5):
+            loads.clear()
+            system, start = MegadirFileSystem(inventory=inventory, skip_instance_cache=True), threading.Barrier(8)
+            threads = [threading.Thread(target=work, args=(system, start)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failures == [] and len(loads) == 1
+    assert pickle.loads(pickle.dumps(system)).find(top) == expected
 
 
 class Fixtures(abstract.AbstractFixtures):

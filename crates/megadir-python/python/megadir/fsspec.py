@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from . import _megadir, _rows
@@ -77,15 +78,12 @@ class MegadirFileSystem(LocalFileSystem):
         tree = b"" if self.inventory is None else _megadir.recorded_tree(self.inventory)
         self._tree = os.fsdecode(tree if root is None else os.path.abspath(os.fsencode(root)))
         self._rows: Optional[_megadir.Gathered] = None
+        self._loading = threading.Lock()
 
     @property
     def fsid(self) -> str:
         """As of local files: equal paths are equal files."""
         return "local"
-
-    def __getstate__(self) -> _Info:
-        """Rows of the inventory are read again by each process."""
-        return {**self.__dict__, "_rows": None}
 
     @classmethod
     def _strip_protocol(cls, path: Union[str, os.PathLike[str], list[str]]) -> Any:
@@ -118,13 +116,16 @@ class MegadirFileSystem(LocalFileSystem):
         return True
 
     def _recorded(self) -> _megadir.Gathered:
-        if self._rows is None:
-            assert self.inventory is not None
-            rows = _megadir.Gathered()
-            # What the scan could not read has no entry, as on the disk.
-            _rows.add(rows, self.inventory, os.fsencode(self._tree), _DETAILS, {}, on_error=_omitted)
-            self._rows = rows
-        return self._rows
+        """Rows of the inventory. Each process reads them itself: fsspec pickles the arguments of a file system, not its state."""
+        # Threads share an instance, which fsspec keeps in a cache.
+        with self._loading:
+            if self._rows is None:
+                assert self.inventory is not None
+                rows = _megadir.Gathered()
+                # What the scan could not read has no entry, as on the disk.
+                _rows.add(rows, self.inventory, os.fsencode(self._tree), _DETAILS, {}, on_error=_omitted)
+                self._rows = rows
+            return self._rows
 
     def info(self, path: str, **options: Any) -> _Info:
         """Details of one entry, of a link's target."""
