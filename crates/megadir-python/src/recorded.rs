@@ -163,6 +163,13 @@ impl Recorded {
     }
 }
 
+/// `True` for a path that `megadir.list` takes for an inventory.
+#[pyfunction]
+pub(crate) fn is_inventory(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let path = Named::from(path)?;
+    Ok(py.detach(|| is_at(&path.path)))
+}
+
 /// Path of the tree that the inventory is of, as bytes.
 #[pyfunction]
 pub(crate) fn recorded_tree(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {

@@ -254,6 +254,49 @@ def test_threads_share_one_file_system_of_an_inventory(place):
     assert pickle.loads(pickle.dumps(system)).find(top) == expected
 
 
+def test_files_that_could_be_inventories_are_files(hostile):
+    inventory = hostile / "inventory.parquet"
+    megadir.scan(hostile / "a", inventory)
+    expected, found = LocalFileSystem(), MegadirFileSystem()
+    for function in ["ls", "find"]:
+        for options in [{}, {"detail": True}]:
+            assert getattr(found, function)(inventory, **options) == getattr(expected, function)(inventory, **options)
+    assert found.du(inventory) == inventory.stat().st_size
+    assert list(found.walk(inventory)) == list(expected.walk(inventory))
+
+
+def test_folders_that_are_inventories_are_listed_as_folders(hostile):
+    folder = hostile.parent / "parts"
+    megadir.scan(hostile, hostile.parent / "tree.parquet")
+    folder.mkdir()
+    (hostile.parent / "tree.parquet").rename(folder / "part-00000.parquet")
+    (folder / "megadir-parts.json").write_text('{"version": 1, "parts": 1}')
+    assert megadir.count(folder, recursive=True) == megadir.count(hostile, recursive=True), "it is an inventory"
+    expected, found = LocalFileSystem(), MegadirFileSystem()
+    for options in FIND:
+        assert found.find(folder, **options) == expected.find(folder, **options)
+    assert sorted(map(str, found.ls(folder, detail=True))) == sorted(map(str, expected.ls(folder, detail=True)))
+    assert MegadirFileSystem(inventory=folder).find(hostile) == expected.find(hostile)
+
+
+def test_find_of_a_file_takes_the_same_options_as_of_a_directory(systems, hostile):
+    _, found = systems
+    missing, errors = f"{hostile}/missing", []
+    assert found.find(missing) == [] == found.find(missing, on_error=errors.append)
+    assert [type(error) for error in errors] == [FileNotFoundError]
+    for raising in ["raise", None]:
+        with pytest.raises(FileNotFoundError):
+            found.find(missing, on_error=raising)
+    for path in [hostile / "blank name", hostile / "a"]:
+        with pytest.raises(ValueError, match="on_error: 'ignore'"):
+            found.find(path, on_error="ignore")
+    path = f"{hostile}/a/x.csv"
+    if found.inventory is None:
+        in_directory = found.find(hostile, detail=True, attributes=False)[path]
+        assert in_directory["size"] is None
+        assert found.find(path, detail=True, attributes=False) == {path: in_directory}
+
+
 class Fixtures(abstract.AbstractFixtures):
     """As fsspec tests its own file system of local files."""
 

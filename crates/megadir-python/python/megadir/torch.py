@@ -59,7 +59,7 @@ def find_classes(
     else:
         rows = _megadir.Gathered()
         given = {"type": ["directory", "symlink"]}
-        links = set(_rows.add(rows, os.fsencode(inventory), b"", _COLUMNS, given, recursive=False))
+        links = set(_rows.add(rows, inventory, b"", _COLUMNS, given, recursive=False))
         rows.discard({link for link in links if not os.path.isdir(os.path.join(os.fsencode(directory), link[1:]))})
         classes = sorted(path[1:] for path in rows.paths_below(b"", 1, True))
     if not classes:
@@ -136,18 +136,18 @@ def _collected(
         if "/" in chosen or chosen in ("", ".", ".."):
             raise ValueError(f"class_to_idx: '{chosen}' is no name of a directory in {os.fsdecode(directory)}")
 
-    def add(source: bytes, base: bytes, without: Optional[set[bytes]] = None) -> list[bytes]:
+    def add(source: Optional[_Path], base: bytes, without: Optional[set[bytes]] = None) -> list[bytes]:
         given = {"type": _NOT_DIRECTORIES}
         return _rows.add(rows, source, base, _COLUMNS, given, without=without, on_error=on_error)
 
     listed = _changed(inventory, directory, on_error) if inventory is not None and refresh else set[bytes]()
-    links = add(_rows.source_of(inventory, directory), directory, listed)
+    links = add(inventory, directory, listed)
     for name in sorted(listed):
         place = os.path.join(directory, name)
         if os.path.islink(place):
             links.append(place)
         elif os.path.isdir(place):
-            links += add(place, place)
+            links += add(None, place)
     followed = set[bytes]()
     visited: list[tuple[bytes, tuple[bytes, ...]]] = [(link, (os.path.realpath(directory),)) for link in links]
     while visited:
@@ -162,7 +162,7 @@ def _collected(
                 raise error
             on_error(error)
             continue
-        visited += [(below, (*chain, target)) for below in add(link, link)]
+        visited += [(below, (*chain, target)) for below in add(None, link)]
     rows.discard(followed)
     return rows
 
