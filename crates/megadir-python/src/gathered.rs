@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -20,8 +21,15 @@ use crate::names::Naming;
 use crate::stream::Stream;
 
 /// Rows of streams whose paths are bytes, each with the path of its entry.
-#[pyclass(module = "megadir")]
+///
+/// Threads share it: each method works on rows that do not change, and nothing of Python runs while the lock is held.
+#[pyclass(module = "megadir", frozen)]
 pub(crate) struct Gathered {
+    rows: Mutex<Arc<Rows>>,
+}
+
+#[derive(Clone, Default)]
+struct Rows {
     batches: Vec<RecordBatch>,
     /// Whole paths, one behind the other.
     texts: Vec<u8>,
@@ -165,7 +173,7 @@ fn code_points(bytes: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Gathered {
+impl Rows {
     /// The order of bytes is that of code points in UTF-8.
     fn sort(&self, found: &mut Vec<Found>, parts: impl for<'p> Fn(&'p Self, &Found) -> [&'p [u8]; 3]) {
         self.arrange(found);
@@ -285,13 +293,8 @@ impl Gathered {
         Ok(links)
     }
 
-    /// Rows at most `depth` levels below a directory, in the order of their paths, with or without directories.
-    fn below(
-        &mut self,
-        directory: &[u8],
-        (depth, directories): (Option<usize>, bool),
-    ) -> PyResult<Vec<Found>> {
-        self.order();
+    /// Rows at most `depth` levels below a directory, in the order of their paths, with or without directories. Needs the order.
+    fn below(&self, directory: &[u8], (depth, directories): (Option<usize>, bool)) -> PyResult<Vec<Found>> {
         let kinds = self.batches.iter().map(kinds).collect::<PyResult<Vec<_>>>()?;
         let directory = directory.strip_suffix(b"/").unwrap_or(directory);
         let prefix = [directory, b"/"].concat();
@@ -308,7 +311,8 @@ impl Gathered {
         Ok(rows)
     }
 
-    fn drain(&mut self, stream: &Stream, base: &[u8], without: &HashSet<Vec<u8>>) -> PyResult<Vec<Found>> {
+    /// Returns the paths of symbolic links. After an error, the rows before it are here.
+    fn drain(&mut self, stream: &Stream, base: &[u8], without: &HashSet<Vec<u8>>) -> PyResult<Vec<Vec<u8>>> {
         let (base, mut links) = (base.strip_suffix(b"/").unwrap_or(base), Vec::new());
         let mut source = stream.take()?;
         while let Some(batch) = source.next()? {
@@ -336,7 +340,7 @@ impl Gathered {
                 let len = path.len() as u32;
                 let found = Found { start, len, name: name as u32, batch: number, row: row as u32 };
                 if kind(kinds, row) == FileType::Symlink {
-                    links.push(found);
+                    links.push(path.to_vec());
                 }
                 self.found.push(found);
             }
@@ -344,53 +348,94 @@ impl Gathered {
         }
         Ok(links)
     }
+
+    fn append(&mut self, added: Self) {
+        self.is_ordered = false;
+        if self.batches.is_empty() {
+            *self = added;
+            return;
+        }
+        let (start, batches) = (self.texts.len(), self.batches.len() as u32);
+        self.texts.extend(added.texts);
+        self.batches.extend(added.batches);
+        let moved =
+            |found: Found| Found { start: start + found.start, batch: batches + found.batch, ..found };
+        self.found.extend(added.found.into_iter().map(moved));
+    }
+}
+
+impl Gathered {
+    /// Waits without the interpreter's lock.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Arc<Rows>) -> T + Send) -> T {
+        py.detach(|| work(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn rows(&self, py: Python<'_>) -> Arc<Rows> {
+        self.with(py, |rows| Arc::clone(rows))
+    }
+
+    /// Rows in their order, into which the first of several threads brings them.
+    fn ordered(&self, py: Python<'_>) -> Arc<Rows> {
+        self.with(py, |rows| {
+            if !rows.is_ordered {
+                Arc::make_mut(rows).order();
+            }
+            Arc::clone(rows)
+        })
+    }
 }
 
 #[pymethods]
 impl Gathered {
     #[new]
     fn new() -> Self {
-        Self { batches: Vec::new(), texts: Vec::new(), found: Vec::new(), is_ordered: false }
+        Self { rows: Mutex::default() }
     }
 
-    fn __len__(&self) -> usize {
-        self.found.len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.rows(py).found.len()
     }
 
     /// Adds the rows of a stream, whose first column has paths below `base`, without those below some entries of `base`. Returns the
     /// paths of symbolic links. Entries that could not be examined are left out.
     fn add<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         stream: &Stream,
         base: &[u8],
         without: HashSet<Vec<u8>>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        self.is_ordered = false;
-        let links = py.detach(|| self.drain(stream, base, &without))?;
-        Ok(links.iter().map(|found| PyBytes::new(py, self.path(found))).collect())
+        // Not under the lock: functions for errors and progress are called meanwhile.
+        let mut added = Rows::default();
+        let links = py.detach(|| added.drain(stream, base, &without));
+        self.with(py, |rows| Arc::make_mut(rows).append(added));
+        Ok(links?.iter().map(|link| PyBytes::new(py, link)).collect())
     }
 
     /// Removes the rows of these paths.
-    fn discard(&mut self, paths: HashSet<Vec<u8>>) {
-        let mut found = std::mem::take(&mut self.found);
-        found.retain(|one| !paths.contains(self.path(one)));
-        self.found = found;
+    fn discard(&self, py: Python<'_>, paths: HashSet<Vec<u8>>) {
+        self.with(py, |rows| {
+            let rows = Arc::make_mut(rows);
+            let mut found = std::mem::take(&mut rows.found);
+            found.retain(|one| !paths.contains(rows.path(one)));
+            rows.found = found;
+        });
     }
 
     /// Dictionaries of fsspec for the rows below a directory by path, in the order of the paths, and those of the symbolic links among them.
     #[pyo3(signature = (directory, depth, directories))]
     fn infos_below<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         directory: &[u8],
         depth: Option<usize>,
         directories: bool,
     ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
-        let rows = py.detach(|| self.below(directory, (depth, directories)))?;
+        let all = self.ordered(py);
+        let rows = py.detach(|| all.below(directory, (depth, directories)))?;
         without_collector(py, || {
             let infos = PyDict::new(py);
-            let links = self.dictionaries(py, &rows, |name, info| infos.set_item(name, info))?;
+            let links = all.dictionaries(py, &rows, |name, info| infos.set_item(name, info))?;
             Ok((infos, links))
         })
     }
@@ -398,42 +443,43 @@ impl Gathered {
     /// Paths below a directory in their order.
     #[pyo3(signature = (directory, depth, directories))]
     fn paths_below<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         directory: &[u8],
         depth: Option<usize>,
         directories: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let rows = py.detach(|| self.below(directory, (depth, directories)))?;
+        let all = self.ordered(py);
+        let rows = py.detach(|| all.below(directory, (depth, directories)))?;
         let paths = PyList::empty(py);
-        rows.iter().try_for_each(|one| paths.append(Naming::Text.object(py, self.path(one))?))?;
+        rows.iter().try_for_each(|one| paths.append(Naming::Text.object(py, all.path(one))?))?;
         Ok(paths)
     }
 
     /// Dictionaries of fsspec for the entries of a directory, and those of the symbolic links among them.
     fn infos_in<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         directory: &[u8],
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        py.detach(|| self.order());
-        let rows = &self.found[self.children(directory.strip_suffix(b"/").unwrap_or(directory))];
+        let all = self.ordered(py);
+        let rows = &all.found[all.children(directory.strip_suffix(b"/").unwrap_or(directory))];
         without_collector(py, || {
             let infos = PyList::empty(py);
-            let links = self.dictionaries(py, rows, |_, info| infos.append(info))?;
+            let links = all.dictionaries(py, rows, |_, info| infos.append(info))?;
             Ok((infos, links))
         })
     }
 
     /// Dictionary of fsspec for one entry, or `None`.
-    fn info_of<'py>(&mut self, py: Python<'py>, path: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
-        py.detach(|| self.order());
+    fn info_of<'py>(&self, py: Python<'py>, path: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let all = self.ordered(py);
         let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (parent, name) = (&path[..slash.saturating_sub(1)], &path[slash..]);
-        let at = self.found.binary_search_by(|one| (self.parent(one), self.name(one)).cmp(&(parent, name)));
+        let at = all.found.binary_search_by(|one| (all.parent(one), all.name(one)).cmp(&(parent, name)));
         let Ok(at) = at else { return Ok(None) };
         let mut only = None;
-        self.dictionaries(py, &self.found[at..=at], |_, info| {
+        all.dictionaries(py, &all.found[at..=at], |_, info| {
             only = Some(info);
             Ok(())
         })?;
@@ -442,19 +488,20 @@ impl Gathered {
 
     /// Paths in their order, sizes, and times of modification in seconds.
     fn paths_sizes_times<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 3]> {
+        let all = self.rows(py);
         let rows = py.detach(|| {
-            let mut rows = self.found.clone();
-            self.sort_by_path(&mut rows);
+            let mut rows = all.found.clone();
+            all.sort_by_path(&mut rows);
             rows
         });
-        let sizes: Vec<_> = self.batches.iter().map(|batch| column::<Int64Type>(batch, "size")).collect();
+        let sizes: Vec<_> = all.batches.iter().map(|batch| column::<Int64Type>(batch, "size")).collect();
         let times: Vec<_> =
-            self.batches.iter().map(|batch| column::<TimestampNanosecondType>(batch, "mtime")).collect();
+            all.batches.iter().map(|batch| column::<TimestampNanosecondType>(batch, "mtime")).collect();
         let [paths, numbers, modified] = [PyList::empty(py), PyList::empty(py), PyList::empty(py)];
         without_collector(py, || {
             for one in &rows {
                 let (batch, row) = (one.batch as usize, one.row as usize);
-                paths.append(Naming::Text.object(py, self.path(one))?)?;
+                paths.append(Naming::Text.object(py, all.path(one))?)?;
                 numbers.append(value(sizes[batch], row))?;
                 modified.append(value(times[batch], row).map(seconds))?;
             }
@@ -473,10 +520,11 @@ impl Gathered {
         extensions: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let skipped = directory.strip_suffix(b"/").unwrap_or(directory).len() + 1;
-        let class = |one: &Found| self.class(one, skipped);
+        let all = self.rows(py);
+        let class = |one: &Found| all.class(one, skipped);
         let rows = py.detach(|| {
-            let mut rows = self.found.clone();
-            self.sort(&mut rows, |all, one| [all.class(one, skipped), all.parent(one), all.name(one)]);
+            let mut rows = all.found.clone();
+            all.sort(&mut rows, |all, one| [all.class(one, skipped), all.parent(one), all.name(one)]);
             rows
         });
         let samples = PyList::empty(py);
@@ -487,9 +535,9 @@ impl Gathered {
                     current = (class(one), classes.get_item(Naming::Text.object(py, class(one))?)?);
                 }
                 let Some(number) = &current.1 else { continue };
-                let path = Naming::Text.object(py, self.path(one))?;
+                let path = Naming::Text.object(py, all.path(one))?;
                 let is_sample = match &extensions {
-                    Some(extensions) => ends_with(path.cast()?, self.path(one), extensions)?,
+                    Some(extensions) => ends_with(path.cast()?, all.path(one), extensions)?,
                     None => true,
                 };
                 if is_sample {

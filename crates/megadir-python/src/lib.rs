@@ -48,7 +48,7 @@ mod _megadir {
     #[pymodule_export]
     use crate::listing::{count, estimate, list};
     #[pymodule_export]
-    use crate::recorded::recorded_tree;
+    use crate::recorded::{has_all_entries, is_inventory, recorded_tree};
     #[pymodule_export]
     use crate::records::record_samples;
     #[pymodule_export]

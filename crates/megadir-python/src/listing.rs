@@ -208,19 +208,20 @@ impl Source for Entries {
     }
 }
 
-/// See `megadir.list`.
+/// See `megadir.list`. The source is a path, and whether it is of an inventory or of a directory, whatever is in it; with `None`, what is
+/// there decides.
 #[pyfunction]
-#[pyo3(signature = (path, columns, recursive, access, callbacks, given))]
+#[pyo3(signature = (source, columns, recursive, access, callbacks, given))]
 pub(crate) fn list(
     py: Python<'_>,
-    path: &Bound<'_, PyAny>,
+    source: (Bound<'_, PyAny>, Option<bool>),
     columns: Option<Vec<String>>,
     recursive: bool,
     access: Given,
     callbacks: Callbacks,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
-    let path = Named::from(path)?;
+    let (path, is_inventory) = (Named::from(&source.0)?, source.1);
     let columns: Vec<Column> = match columns {
         Some(names) => names.iter().map(|name| Column::from_name(name)).collect::<PyResult<_>>()?,
         None if recursive => vec![Column::Path],
@@ -229,7 +230,7 @@ pub(crate) fn list(
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
     let asked = Asked { columns: &columns, recursive, access, conditions, callbacks };
-    if py.detach(|| recorded::is_at(&path.path)) {
+    if py.detach(|| is_inventory.unwrap_or_else(|| recorded::is_at(&path.path))) {
         let rows = py.detach(|| Recorded::open(&path, asked))?;
         return Ok(Stream::new(rows.schema(), Box::new(rows)));
     }

@@ -163,6 +163,20 @@ impl Recorded {
     }
 }
 
+/// `True` for a path that `megadir.list` takes for an inventory.
+#[pyfunction]
+pub(crate) fn is_inventory(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let path = Named::from(path)?;
+    Ok(py.detach(|| is_at(&path.path)))
+}
+
+/// `True` if every entry of the tree has a row: the scan had no conditions.
+#[pyfunction]
+pub(crate) fn has_all_entries(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let path = Named::from(path)?;
+    py.detach(|| opened(&path).map(|(inventory, _)| inventory.metadata().scanned.selected.is_none()))
+}
+
 /// Path of the tree that the inventory is of, as bytes.
 #[pyfunction]
 pub(crate) fn recorded_tree(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {

@@ -215,3 +215,16 @@ def test_daft_reads_the_paths(tables):
     frame = daft.from_pydict({"path": files.paths, "size": files.sizes})
     read = frame.with_column("bytes", daft.col("path").download()).to_pydict()
     assert [len(contents) for contents in read["bytes"]] == files.sizes
+
+
+def test_files_of_an_inventory_are_those_of_its_tree(tree):
+    inventory = tree.parent / "tree.parquet"
+    megadir.scan(tree, inventory)
+    assert megadir.files(inventory) == megadir.files(tree) == megadir.files(inventory, match="*")
+    assert megadir.files(inventory, inventory=inventory).paths[0].startswith(f"{inventory}/"), "the tree has moved there"
+    for options in [{}, {"inventory": inventory}]:
+        with pytest.raises(ValueError, match="cross_mounts: .*tree.parquet' is an inventory"):
+            megadir.files(inventory, cross_mounts=True, **options)
+    megadir.scan([tree / "a", tree / "empty"], inventory)
+    with pytest.raises(ValueError, match="has 2 trees"):
+        megadir.files(inventory)

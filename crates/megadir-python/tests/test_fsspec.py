@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -213,6 +214,87 @@ def test_the_protocol_is_registered_and_file_systems_travel_between_processes(ho
     script = "import pickle, sys; print(len(pickle.loads(sys.stdin.buffer.read()).find(sys.argv[1])))"
     done = subprocess.run([sys.executable, "-c", script, path], input=pickle.dumps(system), stdout=subprocess.PIPE, check=True)
     assert int(done.stdout) == len(expected)
+
+
+def test_threads_share_one_file_system_of_an_inventory(place):
+    top = place / "many"
+    for directory in range(200):
+        (top / f"{directory}").mkdir(parents=True)
+        for name in range(100):
+            (top / f"{directory}" / f"{name}").touch()
+    inventory = place / "many.parquet"
+    megadir.scan(top, inventory)
+    expected = LocalFileSystem().find(top)
+    failures, loads = [], []
+    added = megadir.fsspec._rows.add
+
+    def counted(*arguments, **options):
+        loads.append(threading.current_thread())
+        return added(*arguments, **options)
+
+    def work(system, start):
+        try:
+            start.wait()
+            assert system.find(top) == expected
+            assert len(system.ls(f"{top}/7", detail=True)) == 100 and system.isfile(f"{top}/9/9")
+        except BaseException as error:
+            failures.append(error)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(megadir.fsspec._rows, "add", counted)
+        for _ in range(5):
+            loads.clear()
+            system, start = MegadirFileSystem(inventory=inventory, skip_instance_cache=True), threading.Barrier(8)
+            threads = [threading.Thread(target=work, args=(system, start)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failures == [] and len(loads) == 1
+    assert pickle.loads(pickle.dumps(system)).find(top) == expected
+
+
+def test_files_that_could_be_inventories_are_files(hostile):
+    inventory = hostile / "inventory.parquet"
+    megadir.scan(hostile / "a", inventory)
+    expected, found = LocalFileSystem(), MegadirFileSystem()
+    for function in ["ls", "find"]:
+        for options in [{}, {"detail": True}]:
+            assert getattr(found, function)(inventory, **options) == getattr(expected, function)(inventory, **options)
+    assert found.du(inventory) == inventory.stat().st_size
+    assert list(found.walk(inventory)) == list(expected.walk(inventory))
+
+
+def test_folders_that_are_inventories_are_listed_as_folders(hostile):
+    folder = hostile.parent / "parts"
+    megadir.scan(hostile, hostile.parent / "tree.parquet")
+    folder.mkdir()
+    (hostile.parent / "tree.parquet").rename(folder / "part-00000.parquet")
+    (folder / "megadir-parts.json").write_text('{"version": 1, "parts": 1}')
+    assert megadir.count(folder, recursive=True) == megadir.count(hostile, recursive=True), "it is an inventory"
+    expected, found = LocalFileSystem(), MegadirFileSystem()
+    for options in FIND:
+        assert found.find(folder, **options) == expected.find(folder, **options)
+    assert sorted(map(str, found.ls(folder, detail=True))) == sorted(map(str, expected.ls(folder, detail=True)))
+    assert MegadirFileSystem(inventory=folder).find(hostile) == expected.find(hostile)
+
+
+def test_find_of_a_file_takes_the_same_options_as_of_a_directory(systems, hostile):
+    _, found = systems
+    missing, errors = f"{hostile}/missing", []
+    assert found.find(missing) == [] == found.find(missing, on_error=errors.append)
+    assert [type(error) for error in errors] == [FileNotFoundError]
+    for raising in ["raise", None]:
+        with pytest.raises(FileNotFoundError):
+            found.find(missing, on_error=raising)
+    for path in [hostile / "blank name", hostile / "a"]:
+        with pytest.raises(ValueError, match="on_error: 'ignore'"):
+            found.find(path, on_error="ignore")
+    path = f"{hostile}/a/x.csv"
+    if found.inventory is None:
+        in_directory = found.find(hostile, detail=True, attributes=False)[path]
+        assert in_directory["size"] is None
+        assert found.find(path, detail=True, attributes=False) == {path: in_directory}
 
 
 class Fixtures(abstract.AbstractFixtures):

@@ -156,6 +156,61 @@ def test_changes_refresh_the_samples_of_an_inventory(images):
     assert samples == folder.make_dataset(moved, extensions=folder.IMG_EXTENSIONS, allow_empty=True)
 
 
+@pytest.mark.parametrize("conditions", [{"exclude": "deep"}, {"match": "*.png"}, {"max_depth": 2}], ids=str)
+def test_refresh_refuses_an_inventory_of_a_scan_with_conditions(images, conditions):
+    inventory = images.parent / "images.parquet"
+    megadir.scan(images, inventory, **conditions)
+    (images / "cat" / "new.png").touch()
+    for classes in [None, {"cat": 0}]:
+        with pytest.raises(ValueError, match="refresh: .*images.parquet' has only entries that met the conditions of its scan"):
+            megadir.torch.make_dataset(images, classes, inventory=inventory, refresh=True)
+    with pytest.raises(ValueError, match="refresh: .*images.parquet'"):
+        megadir.torch.find_classes(images, inventory, refresh=True)
+    assert megadir.torch.make_dataset(images, {"cat": 0}, inventory=inventory)
+
+
+def test_links_and_errors_of_other_classes_are_left_out(images):
+    (images / "Cat" / "loop").symlink_to("../..")
+    (images / "loop").symlink_to(".")
+    chosen, errors = {"cat": 3, "linked class": 4}, []
+    expected = None
+    for source in sources(images):
+        samples = megadir.torch.make_dataset(images, chosen, **source)
+        assert samples == megadir.torch.make_dataset(images, chosen, on_error=errors.append, **source) and errors == []
+        assert {number for _, number in samples} == {3, 4} and expected in (None, samples)
+        expected = samples
+        with pytest.raises(OSError, match="directory above"):
+            megadir.torch.make_dataset(images, {"Cat": 0}, **source)
+
+
+UNREADABLE = """if True:
+    import os, sys
+    import megadir, megadir.torch
+    os.setgid(65534), os.setuid(65534)
+    megadir.scan(sys.argv[1], sys.argv[2])
+    for source in [{}, {"inventory": sys.argv[2]}]:
+        errors = []
+        samples = megadir.torch.make_dataset(sys.argv[1], {"cat-like": 0}, **source)
+        print(len(samples), megadir.torch.make_dataset(sys.argv[1], {"cat-like": 0}, on_error=errors.append, **source) == samples, errors)
+        try:
+            megadir.torch.make_dataset(sys.argv[1], {"cat": 0}, **source)
+        except OSError as error:
+            print(os.path.relpath(error.filename, sys.argv[1]))
+"""
+
+
+def test_directories_of_other_classes_need_not_be_readable(images, tmp_path):
+    """In another process, which gives up root's rights."""
+    for directory in [images.parent, images.parent.parent, images.parent.parent.parent]:
+        directory.chmod(0o755)
+    (images / "cat" / "deep-er").chmod(0)
+    output = images.parent / "output"
+    output.mkdir()
+    os.chown(output, 65534, 65534)
+    done = subprocess.run([sys.executable, "-c", UNREADABLE, images, output / "images.parquet"], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines() == ["1 True []", "cat/deep-er"] * 2
+
+
 def test_a_link_to_a_directory_above_is_an_error_instead_of_forty_copies(images):
     folder = torchvision_folder()
     expected = megadir.torch.make_dataset(images)

@@ -211,7 +211,7 @@ def list(
     names = [columns] if isinstance(columns, str) else None if columns is None else [*columns]
     given: dict[str, Any] = {**conditions}
     callbacks = (on_error, _progress.of_stream(progress))
-    return _megadir.list(path, names, recursive, (cross_mounts, stat_backend), callbacks, given)
+    return _megadir.list((path, None), names, recursive, (cross_mounts, stat_backend), callbacks, given)
 
 
 def files(
@@ -224,15 +224,19 @@ def files(
 ) -> Files:
     """Return the paths and sizes of the regular files in a tree, sorted, for libraries that would search it again.
 
-    With ``inventory``, those of an inventory of ``path``, also if the tree has moved since the scan.
+    With ``inventory``, those of an inventory of ``path``, also if the tree has moved since the scan. If ``path`` itself is an inventory, those of its
+    tree, where the scan found it.
 
     >>> megadir.files("photos", match="*.jpg", larger_than="4B")
     Files(paths=['photos/b.jpg'], sizes=[8])
     """
     given: dict[str, Any] = {"type": "file", **conditions}
     rows, base = _megadir.Gathered(), os.fsencode(path)
-    source = _rows.source_of(inventory, base)
-    _rows.add(rows, source, base, ["path", "type", "size"], given, on_error=on_error, cross_mounts=cross_mounts)
+    if inventory is None and _megadir.is_inventory(base):
+        inventory, base = base, _megadir.recorded_tree(base)
+    if inventory is not None and cross_mounts:
+        raise ValueError(f"cross_mounts: '{os.fsdecode(inventory)}' is an inventory, and is not read by a walk")
+    _rows.add(rows, inventory, base, ["path", "type", "size"], given, on_error=on_error, cross_mounts=cross_mounts)
     paths, sizes, _ = rows.paths_sizes_times()
     return Files(paths, sizes)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(
     rows: _megadir.Gathered,
-    source: bytes,
+    inventory: Optional[_Path],
     base: bytes,
     columns: list[str],
     given: dict[str, Any],
@@ -25,8 +25,9 @@ def add(
     without: Optional[set[bytes]] = None,
     on_error: _OnError = None,
 ) -> list[bytes]:
-    """Add what is in a directory, or in an inventory of the directory ``base``. Returns the links.
+    """Add what is in the directory ``base``, or in an inventory of it. Returns the links.
 
+    Without ``inventory``, ``base`` is listed as a directory, also if it is a file or a folder that could be an inventory: it is the user's data.
     Paths travel as bytes, because not all of them are UTF-8; errors have them as text. Names of ``base`` in ``without`` are left out.
     """
 
@@ -37,9 +38,10 @@ def add(
         on_error(error)
 
     # An inventory has the mounts that its scan entered.
-    access = (cross_mounts and source == base, None)
+    access = (cross_mounts and inventory is None, None)
+    source = base if inventory is None else os.fsencode(inventory)
     try:
-        stream = _megadir.list(source, columns, recursive, access, (report, None), given)
+        stream = _megadir.list((source, inventory is not None), columns, recursive, access, (report, None), given)
         return rows.add(stream, base, without or set())
     except OSError as error:
         if isinstance(error.filename, bytes):
@@ -52,8 +54,3 @@ def decoded(error: OSError) -> OSError:
     if not isinstance(error.filename, bytes):
         return error
     return OSError(error.errno, error.strerror, os.fsdecode(error.filename))
-
-
-def source_of(inventory: Optional[_Path], directory: bytes) -> bytes:
-    """What is listed in place of a directory: its inventory, if there is one."""
-    return directory if inventory is None else os.fsencode(inventory)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from . import _megadir, _rows
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
         def __init__(self, auto_mkdir: bool = False, **options: Any) -> None: ...
         def ls(self, path: str, detail: bool = False, **options: Any) -> Any: ...
         def info(self, path: str, **options: Any) -> _Info: ...
-        def find(self, path: str, maxdepth: Optional[int] = None, withdirs: bool = False, detail: bool = False) -> Any: ...
+        def find(
+            self, path: str, maxdepth: Optional[int] = None, withdirs: bool = False, detail: bool = False, **options: Any
+        ) -> Any: ...
         def glob(self, path: str, maxdepth: Optional[int] = None, **options: Any) -> Any: ...
         def isdir(self, path: str) -> bool: ...
         def isfile(self, path: str) -> bool: ...
@@ -77,15 +80,12 @@ class MegadirFileSystem(LocalFileSystem):
         tree = b"" if self.inventory is None else _megadir.recorded_tree(self.inventory)
         self._tree = os.fsdecode(tree if root is None else os.path.abspath(os.fsencode(root)))
         self._rows: Optional[_megadir.Gathered] = None
+        self._loading = threading.Lock()
 
     @property
     def fsid(self) -> str:
         """As of local files: equal paths are equal files."""
         return "local"
-
-    def __getstate__(self) -> _Info:
-        """Rows of the inventory are read again by each process."""
-        return {**self.__dict__, "_rows": None}
 
     @classmethod
     def _strip_protocol(cls, path: Union[str, os.PathLike[str], list[str]]) -> Any:
@@ -118,13 +118,16 @@ class MegadirFileSystem(LocalFileSystem):
         return True
 
     def _recorded(self) -> _megadir.Gathered:
-        if self._rows is None:
-            assert self.inventory is not None
-            rows = _megadir.Gathered()
-            # What the scan could not read has no entry, as on the disk.
-            _rows.add(rows, self.inventory, os.fsencode(self._tree), _DETAILS, {}, on_error=_omitted)
-            self._rows = rows
-        return self._rows
+        """Rows of the inventory. Each process reads them itself: fsspec pickles the arguments of a file system, not its state."""
+        # Threads share an instance, which fsspec keeps in a cache.
+        with self._loading:
+            if self._rows is None:
+                assert self.inventory is not None
+                rows = _megadir.Gathered()
+                # What the scan could not read has no entry, as on the disk.
+                _rows.add(rows, self.inventory, os.fsencode(self._tree), _DETAILS, {}, on_error=_omitted)
+                self._rows = rows
+            return self._rows
 
     def info(self, path: str, **options: Any) -> _Info:
         """Details of one entry, of a link's target."""
@@ -188,19 +191,25 @@ class MegadirFileSystem(LocalFileSystem):
 
         ``maxdepth``: number of levels. ``withdirs``: with directories, and the directory itself. ``on_error``: "omit" what cannot be read,
         "raise", or a function that is called with each ``OSError``. With ``attributes=False`` the dictionaries have only the name, the type and whether
-        it is a link. Links are not followed.
+        it is a link. Links are not followed. Other options are those of fsspec, such as ``refresh``, and change nothing here as there.
         """
+        report = _reporting(on_error)
         if maxdepth is not None and maxdepth < 1:
             raise ValueError("maxdepth must be at least 1")
         path = self._strip_protocol(path)
         if not self.isdir(path):
-            return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail)
+            # Not `None`, which fsspec takes for "omit".
+            errors = "raise" if on_error is None else on_error
+            found = super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, on_error=errors, **options)
+            if detail and not attributes:
+                return {name: _without_attributes(info) for name, info in found.items()}
+            return found
         below = os.fsencode(path)
         if self._covers(path):
             rows = self._recorded()
         else:
             columns = _DETAILS if detail and attributes else _NAMES
-            rows = _gathered(path, maxdepth, True, columns, on_error)
+            rows = _gathered(path, maxdepth, True, columns, report)
         if not detail:
             paths = rows.paths_below(below, maxdepth, withdirs)
             return [path, *paths] if withdirs else paths
@@ -235,24 +244,33 @@ class MegadirFileSystem(LocalFileSystem):
 
 
 def _gathered(
-    path: str, depth: Optional[int], recursive: bool, columns: list[str], on_error: Optional[_Errors]
+    path: str, depth: Optional[int], recursive: bool, columns: list[str], report: _OnError
 ) -> _megadir.Gathered:
-    report: _OnError = None
-    if on_error == "omit":
-        report = _omitted
-    elif callable(on_error):
-        report = on_error
-    elif on_error not in (None, "raise"):
-        raise ValueError(f"on_error: {on_error!r} is not 'omit', 'raise' or a function")
     rows, place = _megadir.Gathered(), os.fsencode(path)
     try:
-        _rows.add(rows, place, place, columns, {"max_depth": depth}, recursive=recursive, on_error=report)
+        _rows.add(rows, None, place, columns, {"max_depth": depth}, recursive=recursive, on_error=report)
     except OSError as error:
         if report is None:
             raise
         # Of the directory itself.
         report(error)
     return rows
+
+
+def _reporting(on_error: Optional[_Errors]) -> _OnError:
+    """The function that is called with errors, or ``None`` if they are raised."""
+    if callable(on_error):
+        return on_error
+    if on_error == "omit":
+        return _omitted
+    if on_error in (None, "raise"):
+        return None
+    raise ValueError(f"on_error: {on_error!r} is not 'omit', 'raise' or a function")
+
+
+def _without_attributes(info: _Info) -> _Info:
+    """As in a listing of names and types."""
+    return {key: value if key in ("name", "type", "islink") else None for key, value in info.items() if key != "destination"}
 
 
 def _omitted(_error: OSError) -> None:

@@ -52,7 +52,7 @@ def data_files(
     base = pathlib.Path(directory).expanduser().resolve().as_posix()
     rows, place = _megadir.Gathered(), os.fsencode(base)
     given = {"type": ["file", "symlink"]}
-    links = _rows.add(rows, _rows.source_of(inventory, place), place, _COLUMNS, given, on_error=on_error)
+    links = _rows.add(rows, inventory, place, _COLUMNS, given, on_error=on_error)
     rows.discard({link for link in links if not os.path.isfile(link)})
     paths, _, times = rows.paths_sizes_times()
     metadata: dict[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ order. A subclass of ``ImageFolder`` uses them without further change:
             return megadir.torch.make_dataset(directory, class_to_idx, extensions, is_valid_file, allow_empty)
 
 With ``inventory``, a file that :func:`megadir.scan` wrote, nothing is listed; with ``refresh`` too, classes with changes since the scan are
-listed, and the others come from the inventory. Links to directories are followed in either case.
+listed, and the others come from the inventory, which must be of a scan without conditions. Links to directories are followed in either case.
 
 Where it differs from torchvision: a directory that cannot be read raises an error, or is passed to ``on_error``, instead of being left out silently, and
 so does a link to a directory above it, whose files torchvision returns again for each of up to 40 rounds. Needs neither torch nor torchvision.
@@ -53,13 +53,14 @@ def find_classes(
     (['old'], {'old': 0})
     """
     directory = os.fspath(directory)
+    _check_refresh(inventory, refresh)
     if inventory is None or refresh:
         with _megadir.scandir(directory) as entries:
             classes = sorted(entry.name for entry in entries if entry.is_dir())
     else:
         rows = _megadir.Gathered()
         given = {"type": ["directory", "symlink"]}
-        links = set(_rows.add(rows, os.fsencode(inventory), b"", _COLUMNS, given, recursive=False))
+        links = set(_rows.add(rows, inventory, b"", _COLUMNS, given, recursive=False))
         rows.discard({link for link in links if not os.path.isdir(os.path.join(os.fsencode(directory), link[1:]))})
         classes = sorted(path[1:] for path in rows.paths_below(b"", 1, True))
     if not classes:
@@ -89,14 +90,13 @@ def make_dataset(
     [('photos/old/c.jpg', 0)]
     """
     directory = os.path.expanduser(os.fspath(directory))
+    _check_refresh(inventory, refresh)
     if class_to_idx is None:
         _, class_to_idx = find_classes(directory, inventory, refresh)
     elif not class_to_idx:
         raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
     if extensions is not None and is_valid_file is not None:
         raise ValueError("Both extensions and is_valid_file cannot be not None at the same time")
-    if refresh and inventory is None:
-        raise ValueError("refresh: needs inventory")
     if is_valid_file is not None:
         allowed = None
     else:
@@ -115,6 +115,18 @@ def make_dataset(
     return samples
 
 
+def _check_refresh(inventory: Optional[_Path], refresh: bool) -> None:
+    if not refresh:
+        return
+    if inventory is None:
+        raise ValueError("refresh: needs inventory")
+    # Classes with changes are listed completely.
+    if not _megadir.has_all_entries(inventory):
+        raise ValueError(
+            f"refresh: '{os.fsdecode(inventory)}' has only entries that met the conditions of its scan; scan without conditions, or leave out refresh"
+        )
+
+
 def _with_samples(samples: list[tuple[str, int]], class_to_idx: dict[str, int], start: int) -> set[str]:
     """Names of the classes that have samples; several classes may have one number."""
     if len(set(class_to_idx.values())) < len(class_to_idx):
@@ -129,25 +141,44 @@ def _collected(
     recorded: tuple[Optional[_Path], bool],
     on_error: _OnError,
 ) -> _megadir.Gathered:
-    """Rows of all entries that are no directories, and of those below links to directories."""
+    """Rows of all entries that are no directories, and of those of the classes below links to directories."""
     rows = _megadir.Gathered()
     inventory, refresh = recorded
     for chosen in class_to_idx:
         if "/" in chosen or chosen in ("", ".", ".."):
             raise ValueError(f"class_to_idx: '{chosen}' is no name of a directory in {os.fsdecode(directory)}")
 
-    def add(source: bytes, base: bytes, without: Optional[set[bytes]] = None) -> list[bytes]:
-        given = {"type": _NOT_DIRECTORIES}
-        return _rows.add(rows, source, base, _COLUMNS, given, without=without, on_error=on_error)
+    wanted = {os.fsencode(chosen) for chosen in class_to_idx}
 
-    listed = _changed(inventory, directory, on_error) if inventory is not None and refresh else set[bytes]()
-    links = add(_rows.source_of(inventory, directory), directory, listed)
-    for name in sorted(listed):
+    def is_wanted(path: bytes, base: bytes) -> bool:
+        """Whether the path is in one of the classes, or not below ``base``."""
+        start = os.path.join(base, b"")
+        return not path.startswith(start) or path[len(start) :].split(b"/", 1)[0] in wanted
+
+    def report(error: OSError, base: bytes = directory) -> None:
+        error = _rows.decoded(error)
+        if error.filename is not None and not is_wanted(os.fsencode(error.filename), base):
+            return
+        if on_error is None:
+            raise error
+        on_error(error)
+
+    def add(source: Optional[_Path], base: bytes, without: Optional[set[bytes]] = None) -> list[bytes]:
+        # Errors of the scan have the path where it found the tree.
+        top = directory if source is None else _megadir.recorded_tree(os.fsencode(source))
+        given = {"type": _NOT_DIRECTORIES}
+        return _rows.add(
+            rows, source, base, _COLUMNS, given, without=without, on_error=lambda error: report(error, top)
+        )
+
+    listed = _changed(inventory, directory, report) if inventory is not None and refresh else set[bytes]()
+    links = [link for link in add(inventory, directory, listed) if is_wanted(link, directory)]
+    for name in sorted(listed & wanted):
         place = os.path.join(directory, name)
         if os.path.islink(place):
             links.append(place)
         elif os.path.isdir(place):
-            links += add(place, place)
+            links += add(None, place)
     followed = set[bytes]()
     visited: list[tuple[bytes, tuple[bytes, ...]]] = [(link, (os.path.realpath(directory),)) for link in links]
     while visited:
@@ -157,12 +188,9 @@ def _collected(
         followed.add(link)
         target, chain = os.path.realpath(link), (*above, os.path.realpath(os.path.dirname(link)))
         if any(place == target or place.startswith(target.rstrip(b"/") + b"/") for place in chain):
-            error = OSError(errno.ELOOP, "a link to a directory above it", os.fsdecode(link))
-            if on_error is None:
-                raise error
-            on_error(error)
+            report(OSError(errno.ELOOP, "a link to a directory above it", os.fsdecode(link)))
             continue
-        visited += [(below, (*chain, target)) for below in add(link, link)]
+        visited += [(below, (*chain, target)) for below in add(None, link)]
     rows.discard(followed)
     return rows
 
