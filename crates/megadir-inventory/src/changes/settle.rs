@@ -48,11 +48,11 @@ impl Seen {
 
 pub(crate) fn settle(seen: Seen, proofs: &Proofs) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
-    let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
+    let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], &unread, proofs));
     let is_unsteady = |root: u32, path: &TreePath| unsteady.contains(&(root, path.parent()));
     let (stayed, in_place): (Vec<_>, Vec<_>) =
         stayed.into_iter().partition(|(old, _)| is_unsteady(old.root, &old.path));
-    let sides = Sides::new((&gone, &came), &replaced, &stayed, proofs);
+    let sides = Sides::new((&gone, &came), &replaced, &stayed, &unread, proofs);
     let pairs = sides.pair();
     let implied: Vec<bool> =
         pairs.targets.iter().enumerate().map(|pair| sides.is_along(pair, &pairs)).collect();

@@ -50,9 +50,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Number of entries that a listing returns: on overlayfs those of all layers.
+    /// Number of entries that a listing returns: on overlayfs those of all layers, `None` if these are unknown.
     pub fn listed_entries(&self) -> Option<&Fact<Span>> {
-        self.merged_entries.as_ref().or(self.entries.as_ref())
+        let own = self.entries.as_ref().filter(|_| !self.is_upper_layer);
+        self.merged_entries.as_ref().or(own)
     }
 }
 

@@ -51,9 +51,13 @@ fn of_host(source: &str) -> String {
     format!("{host}:{path}")
 }
 
-/// `//Server/Share/directory`, also with backslashes: servers compare names without case.
+/// `//Server/Share/directory`, also with backslashes. Names of servers and shares have no case; those of directories may have one.
 fn of_share(source: &str) -> String {
-    without_slashes(&source.replace('\\', "/")).to_lowercase()
+    let source = source.replace('\\', "/");
+    let source = without_slashes(&source);
+    let end = source.match_indices('/').nth(3).map_or(source.len(), |(at, _)| at);
+    let (share, directory) = source.split_at(end);
+    format!("{}{directory}", share.to_lowercase())
 }
 
 fn without_slashes(source: &str) -> &str {
@@ -84,7 +88,15 @@ fn of_device(source: &str) -> Option<String> {
         let text = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{name}")).ok()?;
         Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
     };
-    let name = ["dm/uuid", "dm/name", "loop/backing_file"].into_iter().find_map(attribute);
+    // One file can hold several file systems.
+    let in_file = || {
+        let file = attribute("loop/backing_file")?;
+        Some(match attribute("loop/offset").filter(|offset| offset != "0") {
+            Some(offset) => format!("{file} at {offset}"),
+            None => file,
+        })
+    };
+    let name = ["dm/uuid", "dm/name"].into_iter().find_map(attribute).or_else(in_file);
     name.or_else(|| Some(path.canonicalize().ok()?.to_string_lossy().into_owned()))
 }
 
@@ -95,6 +107,7 @@ fn device_number(path: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::Command;
 
     use megadir_testkit::require;
@@ -113,6 +126,7 @@ mod tests {
             [("nfs", "server:/"), ("nfs4", "SERVER:/")],
             [("cifs", "//Server/Share/"), ("smb3", "//server/share")],
             [("cifs", r"\134\134SERVER\134share"), ("cifs", "//server/share")],
+            [("cifs", r"\134\134SERVER\134share\134Dir"), ("cifs", "//server/Share/Dir/")],
             [("fuse.sshfs", "me@Host:/srv/me/"), ("fuse.sshfs", "me@host:/srv/me")],
             [("fuse.bindfs", "/srv/data/"), ("fuse.bindfs", "/srv/data")],
         ] {
@@ -125,6 +139,7 @@ mod tests {
         for [(driver, one), (other_driver, other)] in [
             [("nfs", "server:/export"), ("nfs", "server:/Export")],
             [("nfs", "server:/a"), ("cifs", "server:/a")],
+            [("cifs", "//server/share/a"), ("cifs", "//server/share/A")],
             [("fuse.sshfs", "me@host:"), ("fuse.sshfs", "me@host:/")],
             [("fuse.sshfs", "Me@host:/"), ("fuse.sshfs", "me@host:/")],
             // Names of remotes have case.
@@ -137,22 +152,43 @@ mod tests {
         }
     }
 
+    /// A loop device, which the caller detaches, with options of losetup(8).
+    fn attach(image: &Path, options: &[&str]) -> Result<String, String> {
+        match Command::new("losetup").args(["--find", "--show"]).args(options).arg(image).output() {
+            Ok(output) if output.status.success() => {
+                Ok(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+            }
+            other => Err(format!("no loop device: {other:?}")),
+        }
+    }
+
+    fn detach(device: &str) {
+        assert!(Command::new("losetup").args(["--detach", device]).status().unwrap().success());
+    }
+
     #[test]
     fn a_device_has_one_name_whatever_link_leads_to_it() {
         let scratch = tempfile::tempdir().unwrap();
         let image = scratch.path().join("image");
         std::fs::File::create(&image).unwrap().set_len(1 << 20).unwrap();
-        let attach = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
-        let attached = match attach {
-            Ok(output) if output.status.success() => Ok(String::from_utf8(output.stdout).unwrap()),
-            other => Err(format!("no loop device: {other:?}")),
-        };
-        let device = require!(attached).trim().to_owned();
+        let device = require!(attach(&image, &[]));
         let link = scratch.path().join("mapped");
         std::os::unix::fs::symlink(&device, &link).unwrap();
         let names = [device.as_str(), link.to_str().unwrap()].map(|source| name("fuseblk", source));
-        assert!(Command::new("losetup").args(["--detach", &device]).status().unwrap().success());
+        detach(&device);
         assert_eq!(names[0], names[1]);
         assert!(names[0].ends_with(image.canonicalize().unwrap().to_str().unwrap()), "{}", names[0]);
+    }
+
+    #[test]
+    fn parts_of_one_image_are_different_sources() {
+        let scratch = tempfile::tempdir().unwrap();
+        let image = scratch.path().join("image");
+        std::fs::File::create(&image).unwrap().set_len(1 << 20).unwrap();
+        let [first, second] = ["0", "524288"].map(|offset| attach(&image, &["--offset", offset]));
+        let (first, second) = (require!(first), require!(second));
+        let names = [&first, &second].map(|device| name("fuseblk", device));
+        [first, second].iter().for_each(|device| detach(device));
+        assert_ne!(names[0], names[1]);
     }
 }

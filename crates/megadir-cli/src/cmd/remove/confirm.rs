@@ -22,8 +22,9 @@ use crate::ui::message::{quoted, quoted_bytes, reason};
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
 const NAMED_MAX: usize = 3;
 
-/// Longest wait for the question.
-const COUNTING_MAX: Duration = Duration::from_secs(3);
+/// For an exact number in the question: later, counting ends as soon as more than [`UNASKED_MAX`] entries meet the conditions. Up to then
+/// it goes on, however long it takes, because whether there is a question must not depend on the speed of the disk.
+const EXACT_COUNT_MAX: Duration = Duration::from_secs(3);
 
 /// Directories whose entries are estimated for one question.
 const ESTIMATES_MAX: u32 = 64;
@@ -31,7 +32,7 @@ const ESTIMATES_MAX: u32 = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
-    /// When counting entries that meet conditions began: it ends after [`COUNTING_MAX`].
+    /// When counting entries that meet conditions began, see [`EXACT_COUNT_MAX`].
     begun: Option<Instant>,
     /// Counting has ended early: there are at least `entries`.
     is_cut: bool,
@@ -207,7 +208,7 @@ impl Counted {
                 WalkItem::Error(error) => self.failed(&error),
                 WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
             }
-            let takes_long = || self.begun.is_some_and(|begun| begun.elapsed() >= COUNTING_MAX);
+            let takes_long = || self.begun.is_some_and(|begun| begun.elapsed() >= EXACT_COUNT_MAX);
             if self.is_many() && (conditions.is_none() || takes_long()) {
                 self.is_cut = conditions.is_some();
                 break;

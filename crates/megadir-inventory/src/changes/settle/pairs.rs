@@ -29,6 +29,7 @@ pub(super) struct Sides<'a> {
     pub(super) sources: Vec<Side<'a>>,
     pub(super) targets: Vec<Side<'a>>,
     pub(super) shared: Vec<(usize, usize)>,
+    unread: &'a HashSet<Place>,
 }
 
 pub(super) struct Pairs {
@@ -61,6 +62,7 @@ impl<'a> Sides<'a> {
         (gone, came): (&'a [Entry], &'a [Entry]),
         replaced: &'a [(Entry, Facts)],
         stayed: &'a [(Entry, Facts)],
+        unread: &'a HashSet<Place>,
         proofs: &Proofs,
     ) -> Self {
         let side = |entry: &'a Entry, facts: &'a Facts, shared: Option<usize>| {
@@ -91,7 +93,7 @@ impl<'a> Sides<'a> {
         for (index, side) in targets.iter().enumerate() {
             side.shared.into_iter().for_each(|at| shared[at].1 = index);
         }
-        Self { sources, targets, shared }
+        Self { sources, targets, shared, unread }
     }
 
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
@@ -125,7 +127,9 @@ impl<'a> Sides<'a> {
         });
         let directories = directories.iter().filter(|group| self.is_certain(group));
         let found = directories.flat_map(|(from, to)| from.iter().copied().zip(to.iter().copied()));
-        for (source, target) in found.chain(stayed.copied()) {
+        let mut found: Vec<(usize, usize)> = found.collect();
+        self.retain_confirmed(&mut found);
+        for (source, target) in found.into_iter().chain(stayed.copied()) {
             pairs.add(source, target);
             pairs.moved.insert(self.sources[source].place.clone(), self.targets[target].place.1.clone());
         }
@@ -136,6 +140,38 @@ impl<'a> Sides<'a> {
     /// Without inode numbers several files may have one identity: then none of them is taken for another.
     fn is_certain(&self, (from, to): &Group) -> bool {
         self.sources[from[0]].proof.numbers || (from.len(), to.len()) == (1, 1)
+    }
+
+    /// Where a number alone identifies a directory, it may be that of a removed directory, given to a new one. The same mtime confirms
+    /// that it is the same directory, or an entry that both have. Of a directory that cannot be read nothing is known.
+    fn retain_confirmed(&self, pairs: &mut Vec<(usize, usize)>) {
+        let unconfirmed = pairs.iter().filter(|(source, target)| {
+            let (old, new) = (&self.sources[*source], &self.targets[*target]);
+            let is_by_number = old.is_identified_by_number() || new.is_identified_by_number();
+            is_by_number && !old.has_same_mtime(new) && !self.unread.contains(&new.place)
+        });
+        let unconfirmed: HashMap<&Place, &TreePath> = unconfirmed
+            .map(|(source, target)| (&self.sources[*source].place, &self.targets[*target].place.1))
+            .collect();
+        if unconfirmed.is_empty() {
+            return;
+        }
+        let targets: HashMap<&Place, &Side<'_>> =
+            self.targets.iter().map(|side| (&side.place, side)).collect();
+        let confirms = |side: &&Side<'_>| {
+            let path = unconfirmed.get(&side.above).map(|moved| moved.join(&side.name));
+            let new = path.and_then(|path| targets.get(&(side.above.0, path)));
+            new.is_some_and(|new| {
+                let identity = side.identity();
+                identity.is_some() && identity == new.identity() && side.has_same_mtime(new)
+            })
+        };
+        let confirmed: HashSet<&Place> =
+            self.sources.iter().filter(confirms).map(|side| &side.above).collect();
+        pairs.retain(|(source, _)| {
+            let place = &self.sources[*source].place;
+            !unconfirmed.contains_key(place) || confirmed.contains(place)
+        });
     }
 
     /// Where inode numbers identify nothing, or not what is in a renamed directory, an entry with the same name and type in a directory that moved moved with it. Sources are
@@ -216,6 +252,17 @@ impl<'a> Sides<'a> {
 impl Side<'_> {
     fn is_stub(&self) -> bool {
         self.proof.stubs && is_stub(self.facts)
+    }
+
+    /// Without a birth time, where a rename sets the mtime of a directory.
+    fn is_identified_by_number(&self) -> bool {
+        let Proof { numbers, unique_numbers, directory_rename, .. } = self.proof;
+        let sets_mtime = directory_rename == DirectoryRename::SetsMtime;
+        sets_mtime && numbers && !unique_numbers && self.facts.born_ns.is_none()
+    }
+
+    fn has_same_mtime(&self, other: &Side<'_>) -> bool {
+        self.facts.modified_ns.is_some() && self.facts.modified_ns == other.facts.modified_ns
     }
 
     fn identity(&self) -> Option<Identity> {

@@ -34,7 +34,10 @@ fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<Str
 }
 
 fn lines_of(seen: Seen) -> Vec<String> {
-    let proof = Proof { directory_times: true, stubs: true, ..Proof::COMMON };
+    lines_by(Proof { directory_times: true, stubs: true, ..Proof::COMMON }, seen)
+}
+
+fn lines_by(proof: Proof, seen: Seen) -> Vec<String> {
     settle(seen, &Proofs::new(vec![proof])).iter().map(line).collect()
 }
 
@@ -176,6 +179,64 @@ fn stubs_of_subvolumes_go_along_and_pair_in_no_other_way() {
     assert_eq!(lines(&gone, &[at("d", directory(1)), at("d/n", made_again)], &[]), ["renamed c -> d"]);
     let other = [at("d", directory(9)), at("d/n", made_again)];
     assert_eq!(lines(&gone, &other, &[]), ["removed c", "removed c/n", "added d", "added d/n"]);
+}
+
+/// As on NILFS2: no birth times, and a rename sets the mtime of a directory.
+fn lines_where_renames_set_mtime(gone: &[Entry], came: &[Entry], unread: &[&str]) -> Vec<String> {
+    let directory_rename = DirectoryRename::SetsMtime;
+    let proof = Proof { directory_times: true, directory_rename, ..Proof::COMMON };
+    let unread = unread.iter().map(|path| (0, TreePath::from(*path))).collect();
+    let unborn = |entries: &[Entry]| {
+        let facts = |entry: &Entry| Facts { born_ns: None, ..entry.facts };
+        entries.iter().map(|entry| Entry { facts: facts(entry), ..entry.clone() }).collect()
+    };
+    lines_by(proof, Seen { gone: unborn(gone), came: unborn(came), unread, ..Seen::default() })
+}
+
+fn touched(facts: Facts) -> Facts {
+    Facts { modified_ns: Some(9), ..facts }
+}
+
+#[test]
+fn a_directory_with_another_mtime_is_renamed_if_one_of_its_entries_is_the_same() {
+    let lines = |gone: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(gone, came, &[]);
+    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let renamed = touched(directory(1));
+    let came = [at("e", renamed), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
+    assert_eq!(lines(&gone, &came), ["renamed d -> e"]);
+    // One file was written, one came.
+    let written = [at("e", renamed), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/z", file(5))];
+    assert_eq!(lines(&gone, &written), ["removed d/y", "renamed d -> e", "added e/z"]);
+    // Only a directory below is the same.
+    assert_eq!(lines(&gone[..2], &came[..2]), ["renamed d -> e"]);
+}
+
+#[test]
+fn a_new_directory_with_the_number_of_a_removed_one_is_not_renamed() {
+    let lines = |gone: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(gone, came, &[]);
+    let gone = [at("d", directory(1)), at("d/x", file(3))];
+    let new = at("e", touched(directory(1)));
+    let expected = ["removed d", "removed d/x", "added e", "added e/x"];
+    assert_eq!(lines(&gone, &[new.clone(), at("e/x", file(4))]), expected);
+    // The numbers of its entries were given again as well, in the same order.
+    assert_eq!(lines(&gone, &[new.clone(), at("e/x", touched(file(3)))]), expected);
+    let gone = [at("d", directory(1)), at("d/s", directory(2))];
+    let again = [new, at("e/s", touched(directory(2)))];
+    assert_eq!(lines(&gone, &again), ["removed d", "removed d/s", "added e", "added e/s"]);
+}
+
+#[test]
+fn an_empty_directory_is_renamed_only_with_the_same_mtime() {
+    let lines = |came: Facts| lines_where_renames_set_mtime(&[at("d", directory(1))], &[at("e", came)], &[]);
+    assert_eq!(lines(directory(1)), ["renamed d -> e"]);
+    assert_eq!(lines(touched(directory(1))), ["removed d", "added e"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_renamed_by_its_number() {
+    let gone = [at("d", directory(1)), at("d/x", file(3))];
+    let came = [at("e", touched(directory(1)))];
+    assert_eq!(lines_where_renames_set_mtime(&gone, &came, &["e"]), ["renamed d -> e"]);
 }
 
 #[test]

@@ -37,10 +37,11 @@ fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
             Ok(upper) => {
                 let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
-                let lower = overlay::lower(directory).unwrap_or_default();
-                let lower = lower.iter().map(|layer| of_layer(layer, asked, overlay::mount_of(layer)));
-                if let Ok(lower) = lower.collect::<Result<Vec<_>>>() {
-                    upper.merge(&mut facts, lower);
+                if let Some(overlay::Lower { layers, are_all_merged }) = overlay::lower(directory) {
+                    let lower = layers.iter().map(|layer| of_layer(layer, asked, overlay::mount_of(layer)));
+                    if let Ok(lower) = lower.collect::<Result<Vec<_>>>() {
+                        upper.merge(&mut facts, lower, are_all_merged);
+                    }
                 }
                 facts.path = directory.path().to_owned();
                 facts.is_upper_layer = true;

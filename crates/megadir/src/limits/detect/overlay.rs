@@ -3,9 +3,13 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::thread::{CapabilitySet, capabilities};
 
 use super::space;
+use crate::block_device::has_its_numbers;
 use crate::dir::Dir;
 use crate::error::ErrorKind;
 use crate::file_system::FileSystem;
@@ -34,19 +38,24 @@ impl Upper {
 
     /// Adds what the lower layers have: entries, and names if the upper layer has none to sample. The merged directory itself is not
     /// read, because overlayfs would read all of it first.
-    pub(super) fn merge(&self, facts: &mut Facts, lower: Vec<Facts>) {
+    ///
+    /// Each entry of a layer can be another layer's entry as well, or a whiteout of one, and no more than these are hidden.
+    pub(super) fn merge(&self, facts: &mut Facts, lower: Vec<Facts>, are_all_merged: bool) {
         let all = std::iter::once(&*facts).chain(&lower);
         let all: Option<Vec<Span>> = all.map(|layer| Some(layer.entries.as_ref()?.value)).collect();
         let in_all = |all: Vec<Span>| {
             let sum = |of: fn(&Span) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
-            let low = all.iter().map(|layer| layer.low).max().unwrap_or(0);
-            let value = Span { likely: sum(|layer| layer.likely), low, high: sum(|layer| layer.high) };
-            let value = if all.iter().filter(|layer| layer.high > 0).count() < 2 {
-                Span { low: sum(|layer| layer.low), ..value }
-            } else {
-                value
+            let high = sum(|layer| layer.high);
+            let beside_others = |layer: &Span| layer.low.saturating_sub(high.saturating_sub(layer.high));
+            let low = all.iter().map(beside_others).max().filter(|_| are_all_merged).unwrap_or(0);
+            let value = Span { likely: sum(|layer| layer.likely), low, high };
+            let how = match are_all_merged {
+                true => "the sum of the layers; names in several layers are one entry, or none if removed",
+                false => {
+                    "the sum of the layers; without privileges it is unknown whether upper layers hide lower ones"
+                }
             };
-            Fact::new(value, Known::Measured, "the sum of the layers; names in several layers are one entry")
+            Fact::new(value, Known::Measured, how)
         };
         facts.merged_entries = all.map(in_all);
         let has_names = |facts: &Facts| facts.names.basis.known != Known::Assumed;
@@ -59,31 +68,112 @@ impl Upper {
     }
 }
 
-/// The directory in the lower layers that have it; `None` if their paths lead elsewhere from here.
-pub(super) fn lower(directory: &Dir) -> Option<Vec<Dir>> {
+/// The directory in the lower layers from which overlayfs merges it.
+pub(super) struct Lower {
+    pub(super) layers: Vec<Dir>,
+    /// `false` if an upper layer may hide some of them: what decides it is readable with privileges only.
+    pub(super) are_all_merged: bool,
+}
+
+/// `None` if the paths of the layers lead elsewhere from here, or a layer has the directory at another path.
+pub(super) fn lower(directory: &Dir) -> Option<Lower> {
     let table = mounts::table().ok()?;
     let mount = line_of(directory, &table)?;
     let below = path_below(directory, &mount)?;
+    let mut marks = Marks::of(&mount);
     let mut layers = Vec::new();
-    for option in mount.options.split(|byte| *byte == b',') {
-        let Some(paths) = option.strip_prefix(b"lowerdir=").or_else(|| option.strip_prefix(b"lowerdir+="))
-        else {
+    let upper = path(mount.option("upperdir")?);
+    let mut is_hidden = marks.look(&upper, &below)?.hides_lower;
+    for layer in lower_layers(&mount) {
+        if is_hidden {
+            break;
+        }
+        if layer.is_relative() || !layer.is_dir() {
+            return None;
+        }
+        let found = marks.look(&layer, &below)?;
+        is_hidden = found.hides_lower;
+        if !found.has_directory {
             continue;
-        };
-        for layer in paths.split(|byte| *byte == b':').filter(|layer| !layer.is_empty()) {
-            let layer = path(layer);
-            if layer.is_relative() || !layer.is_dir() {
+        }
+        match Dir::open(layer.join(&below)) {
+            Ok(directory) if directory.file_system() == FileSystem::Overlay => return None,
+            Ok(directory) => layers.push(directory),
+            Err(_) => return None,
+        }
+    }
+    Some(Lower { layers, are_all_merged: marks.are_readable })
+}
+
+/// In their order, without those of which only the data of files is used (after `::`).
+fn lower_layers(mount: &Line<'_>) -> Vec<PathBuf> {
+    let paths = mount.options.split(|byte| *byte == b',').filter_map(|option| {
+        option.strip_prefix(b"lowerdir=").or_else(|| option.strip_prefix(b"lowerdir+="))
+    });
+    paths
+        .flat_map(|paths| paths.split(|byte| *byte == b':').take_while(|layer| !layer.is_empty()))
+        .map(path)
+        .collect()
+}
+
+/// Extended attributes of overlayfs, which `userxattr` moves from `trusted.` to `user.`.
+struct Marks {
+    prefix: &'static str,
+    are_readable: bool,
+}
+
+struct Found {
+    has_directory: bool,
+    /// The directory or one above it is opaque here, or something else has its name, such as a whiteout.
+    hides_lower: bool,
+}
+
+impl Marks {
+    fn of(mount: &Line<'_>) -> Self {
+        if mount.option("userxattr").is_some() {
+            return Self { prefix: "user.overlay.", are_readable: true };
+        }
+        // To others `trusted.` attributes do not exist.
+        let may = capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
+        Self { prefix: "trusted.overlay.", are_readable: may && has_its_numbers() }
+    }
+
+    /// `None` if the layer has some of the path elsewhere, or it is unknown.
+    fn look(&mut self, layer: &Path, below: &Path) -> Option<Found> {
+        let mut here = layer.to_owned();
+        let mut found = Found { has_directory: true, hides_lower: false };
+        for name in below {
+            here.push(name);
+            match here.symlink_metadata() {
+                Ok(status) if status.is_dir() => {}
+                Ok(_) => return Some(Found { has_directory: false, hides_lower: true }),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Some(Found { has_directory: false, ..found });
+                }
+                Err(_) => return None,
+            }
+            if self.read(&here, "redirect").is_some() || self.read(&here, "metacopy").is_some() {
                 return None;
             }
-            match Dir::open(layer.join(&below)) {
-                Ok(directory) if directory.file_system() == FileSystem::Overlay => return None,
-                Ok(directory) => layers.push(directory),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                Err(_) => return None,
+            found.hides_lower |= self.read(&here, "opaque").is_some_and(|first| first == b'y');
+        }
+        Some(found)
+    }
+
+    /// The first byte of the value, 0 if it is empty.
+    fn read(&mut self, path: &Path, name: &str) -> Option<u8> {
+        let mut value = [0; 1];
+        match rustix::fs::lgetxattr(path, format!("{}{name}", self.prefix), &mut value[..]) {
+            Ok(_) => Some(value[0]),
+            // Longer: the path of a redirect.
+            Err(Errno::RANGE) => Some(0),
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => None,
+            Err(_) => {
+                self.are_readable = false;
+                None
             }
         }
     }
-    Some(layers)
 }
 
 pub(super) fn upper(directory: &Dir) -> Result<Upper, String> {

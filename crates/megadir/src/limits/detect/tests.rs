@@ -161,25 +161,37 @@ fn the_quota_of_a_subvolume_is_seen_by_anybody() {
     assert_eq!(of(&point).facts.quotas, []);
 }
 
+/// Empty files with names of 17 bytes.
+fn files(at: &Path, count: u32) {
+    (0..count).for_each(|name| std::fs::write(at.join(format!("{name:017}")), "").unwrap());
+}
+
+/// Mounts `merged` with `upper`; `options` have paths below `at`.
+fn overlay(at: &Path, options: &str) -> std::result::Result<(), String> {
+    for name in ["work", "merged"] {
+        std::fs::create_dir(at.join(name)).unwrap();
+    }
+    let options = options.replace("lowerdir=", &format!("lowerdir={}/", at.display()));
+    let options = options.replace(":lower", &format!(":{}/lower", at.display()));
+    let options = format!("{options},upperdir={0}/upper,workdir={0}/work", at.display());
+    let mut command = std::process::Command::new("mount");
+    mount::run(command.args(["-t", "overlay", "-o", &options, "none"]).arg(at.join("merged")))
+}
+
+fn listed(limits: &Limits) -> Option<Span> {
+    limits.facts.listed_entries().map(|entries| entries.value)
+}
+
 #[test]
 fn an_overlay_is_judged_by_its_upper_layer() {
     let made = require!(Made::make(&mount::EXT4_1K));
     let path = |name: &str| made.path().join(name);
-    for name in ["lower", "lower/below", "upper", "work", "merged"] {
+    for name in ["lower", "lower/below", "upper"] {
         std::fs::create_dir(path(name)).unwrap();
     }
     Flat { entries: 700, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&path("upper/own"));
-    let names = |count: u32| (0..count).map(|name| format!("{name:017}"));
-    names(300).for_each(|name| std::fs::write(path("lower/below").join(name), "").unwrap());
-    let options = format!(
-        "lowerdir={},upperdir={},workdir={}",
-        path("lower").display(),
-        path("upper").display(),
-        path("work").display()
-    );
-    let mut command = std::process::Command::new("mount");
-    command.args(["-t", "overlay", "-o", &options, "none"]).arg(path("merged"));
-    require!(mount::run(&mut command));
+    files(&path("lower/below"), 300);
+    require!(overlay(&made.path(), "lowerdir=lower"));
     let seen = [of(&path("merged/own")), of(&path("merged/below"))];
     mount::unmount(&path("merged")).unwrap();
     for (limits, entries) in seen.iter().zip([700, 0]) {
@@ -191,10 +203,92 @@ fn an_overlay_is_judged_by_its_upper_layer() {
     }
     assert_eq!(seen[0].facts.path, path("merged/own"));
     // A listing also returns what is in the lower layer, and names to come are like those.
-    let listed = seen.each_ref().map(|limits| limits.facts.listed_entries().unwrap().value);
-    assert_eq!(listed, [Span::exact(700), Span::exact(300)]);
+    assert_eq!(seen.each_ref().map(listed), [Some(Span::exact(700)), Some(Span::exact(300))]);
     let names = &seen[1].facts.names;
     assert_eq!((names.value.mean(), names.basis.known), (17.0, Known::Measured));
+}
+
+#[test]
+fn entries_that_an_upper_layer_of_an_overlay_hides_are_not_counted() {
+    for options in ["lowerdir=lower", "userxattr,lowerdir=lower"] {
+        let made = require!(Made::make(&mount::EXT4));
+        let path = |name: &str| made.path().join(name);
+        let names = ["again", "removed", "above", "above/below", "kept"];
+        for name in ["", "/again", "/removed", "/above", "/above/below", "/kept"] {
+            std::fs::create_dir(path(&format!("lower{name}"))).unwrap();
+            files(&path(&format!("lower{name}")), 300);
+        }
+        std::fs::create_dir(path("upper")).unwrap();
+        require!(overlay(&made.path(), options));
+        let merged = |name: &str| path("merged").join(name);
+        for (name, then) in [("again", "again"), ("above", "above/below")] {
+            std::fs::remove_dir_all(merged(name)).unwrap();
+            std::fs::create_dir_all(merged(then)).unwrap();
+        }
+        let removed = std::fs::read_dir(merged("removed")).unwrap();
+        removed.for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
+        std::fs::write(merged("kept/own"), "").unwrap();
+        let counts = names.map(|name| std::fs::read_dir(merged(name)).unwrap().count() as u64);
+        let seen = names.map(|name| of(&merged(name)));
+        mount::unmount(&path("merged")).unwrap();
+        assert_eq!(counts, [0, 0, 1, 0, 301], "{options}");
+        let [again, removed, above, below, kept] = seen.each_ref().map(|limits| listed(limits).unwrap());
+        assert_eq!([again, above, below], [0, 1, 0].map(Span::exact), "{options}");
+        // 300 whiteouts in the upper layer, and 300 entries in the lower one.
+        assert_eq!((removed.low, removed.high), (0, 600), "{options}");
+        assert_eq!((kept.low, kept.high), (299, 301), "{options}");
+        assert_eq!(seen[0].facts.names.basis.known, Known::Assumed, "no name of what is hidden");
+    }
+}
+
+#[test]
+fn a_directory_that_an_overlay_has_elsewhere_in_a_lower_layer_is_not_counted() {
+    let made = require!(Made::make(&mount::EXT4));
+    let path = |name: &str| made.path().join(name);
+    for name in ["lower", "lower/old", "lower/other", "upper"] {
+        std::fs::create_dir(path(name)).unwrap();
+    }
+    files(&path("lower/old"), 300);
+    require!(overlay(&made.path(), "redirect_dir=on,lowerdir=lower"));
+    std::fs::rename(path("merged/old"), path("merged/new")).unwrap();
+    let seen = [of(&path("merged/new")), of(&path("merged/other"))];
+    mount::unmount(&path("merged")).unwrap();
+    assert_eq!(seen.each_ref().map(listed), [None, Some(Span::exact(0))]);
+}
+
+#[test]
+fn layers_of_an_overlay_that_hold_data_only_are_not_counted() {
+    let made = require!(Made::make(&mount::EXT4));
+    let path = |name: &str| made.path().join(name);
+    for name in ["lower", "lower/d", "lower_data", "lower_data/d", "upper"] {
+        std::fs::create_dir(path(name)).unwrap();
+    }
+    files(&path("lower_data/d"), 300);
+    require!(overlay(&made.path(), "metacopy=on,lowerdir=lower::lower_data"));
+    let seen = of(&path("merged/d"));
+    mount::unmount(&path("merged")).unwrap();
+    assert_eq!(listed(&seen), Some(Span::exact(0)));
+}
+
+#[test]
+fn what_an_overlay_merges_is_uncertain_to_an_unprivileged_user() {
+    use std::os::unix::fs::PermissionsExt;
+    let made = require!(Made::make(&mount::EXT4));
+    let path = |name: &str| made.path().join(name);
+    for name in ["lower", "lower/d", "upper"] {
+        std::fs::create_dir(path(name)).unwrap();
+    }
+    files(&path("lower/d"), 300);
+    require!(overlay(&made.path(), "lowerdir=lower"));
+    let temporary = std::env::temp_dir();
+    for above in made.path().ancestors().take_while(|above| *above != temporary) {
+        let mode = above.metadata().unwrap().permissions().mode();
+        std::fs::set_permissions(above, std::fs::Permissions::from_mode(mode | 0o555)).unwrap();
+    }
+    let seen = unprivileged_of(&path("merged/d"));
+    mount::unmount(&path("merged")).unwrap();
+    let listed = listed(&seen).unwrap();
+    assert_eq!((listed.low, listed.high), (0, 300));
 }
 
 #[test]
