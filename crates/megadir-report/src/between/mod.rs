@@ -53,7 +53,7 @@ pub struct Between {
     pub band: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// Result of the gate, if one was requested ([`Between::ask`]).
+    /// Result of the gate, if one was requested ([`Between::apply`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
