@@ -58,7 +58,7 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("backends", "megadir backends --json", "Print one JSON object per method"),
     ("bench", "megadir bench list", "List the studies"),
     ("bench", "megadir bench run listing --quick", "Run a small study: why is ls slow?"),
-    ("bench", "megadir bench report run.jsonl --format html --output run.html", "Make a page of a record"),
+    ("bench", "megadir bench report run.jsonl --format html --output page.html", "Make a page of a record"),
     ("bench list", "megadir bench list", "List the studies with their questions"),
     ("bench list", "megadir bench list | grep -A1 '^layout'", "Show the question of one study"),
     ("bench list", "megadir bench list --verbose", "Add sources, sizes and methods"),
@@ -91,7 +91,7 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("bench report", "megadir bench report run.jsonl", "Print the tables of a run"),
     (
         "bench report",
-        "megadir bench report run.jsonl --format html --output run.html",
+        "megadir bench report run.jsonl --format html --output page.html",
         "Write a page with charts",
     ),
     (
