@@ -54,7 +54,7 @@ fn a_tree_is_read_by_the_threads_that_could_be_started() {
 }
 
 #[test]
-fn a_walk_asks_for_its_first_threads_after_a_refusal() {
+fn a_walk_requests_its_first_threads_after_a_refusal() {
     let _alone = ALONE.lock();
     let scratch = tempfile::tempdir().unwrap();
     tree(scratch.path());

@@ -97,15 +97,20 @@ fn rsync_takes_the_paths() {
     backs_up(on_page(RSYNC), &CHANGED);
 }
 
+/// With a new inventory, after a directory and a file were renamed as well.
+fn changed_and_renamed(at: &Path) {
+    changed(at);
+    fs::rename(at.join("project/d"), at.join("project/e")).unwrap();
+    fs::rename(at.join("project/grown"), at.join("project/larger")).unwrap();
+    run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+}
+
 #[test]
 fn rsync_copies_renamed_files() {
     require!(have("rsync"));
     let scratch = scratch();
     let at = scratch.path();
-    changed(at);
-    fs::rename(at.join("project/d"), at.join("project/e")).unwrap();
-    fs::rename(at.join("project/grown"), at.join("project/larger")).unwrap();
-    run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+    changed_and_renamed(at);
     let ran = shell(at, &on_page(RSYNC).replace("megadir", "\"$M\""));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for path in ["e/kept", "e/grown", "larger"] {
@@ -124,10 +129,7 @@ fn after_both_commands_the_copy_equals_the_tree() {
     require!(have("rsync"));
     let scratch = scratch();
     let at = scratch.path();
-    changed(at);
-    fs::rename(at.join("project/d"), at.join("project/e")).unwrap();
-    fs::rename(at.join("project/grown"), at.join("project/larger")).unwrap();
-    run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+    changed_and_renamed(at);
     for line in [RSYNC, DELETIONS] {
         let ran = shell(at, &on_page(line).replace("megadir", "\"$M\""));
         assert_eq!(ran.code, Some(0), "{line}: {ran:?}");

@@ -199,9 +199,7 @@ fn judge(mut report: Report, require_all: bool) -> Report {
         match deferred::lacking(&line) {
             Some(row) => {
                 report.lines.push(format!("deferred: {line} ({})", row.reason));
-                if !report.deferred.contains(&row.part) {
-                    report.deferred.push(row.part);
-                }
+                report.deferred.push(row.part);
             }
             None => report.not_run.push(line),
         }

@@ -46,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) not_run: Vec<String>,
     /// `NAME: why`; this system lacks it. The table of deferred parts covers it, or it counts as not run.
     pub(crate) unavailable: Vec<String>,
-    /// Rows of that table which cover what was unavailable.
+    /// Row of that table for each part that was unavailable.
     pub(crate) deferred: Vec<&'static str>,
     /// Names of tests and their times in seconds.
     pub(crate) tests_s: Vec<(String, f64)>,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::require;
 
-use crate::support::{fill, have, run};
+use crate::support::{fill, run};
 use commands::{Cell, cells};
 use mounted::{Kind, Mounted};
 
@@ -19,8 +19,7 @@ const AT_MOST: Duration = Duration::from_secs(2);
 
 /// Tests `kind`, and adds its row to the log. A cell that differs fails the test.
 fn check(kind: &Kind) {
-    let mounted = have_all(kind).and_then(|()| Mounted::make(kind));
-    let mut mounted = match mounted {
+    let mut mounted = match Mounted::make(kind) {
         Err(why) if kind.is_rare => return require::unavailable(&format!("ground::on_{}", kind.name), &why),
         mounted => require!(mounted),
     };
@@ -39,10 +38,6 @@ fn check(kind: &Kind) {
     for (command, cell) in &cells {
         assert!(!matches!(cell, Cell::Differs(_)), "{}, {command}: {cell}", kind.name);
     }
-}
-
-fn have_all(kind: &Kind) -> Result<(), String> {
-    kind.programs.iter().try_for_each(|program| have(program))
 }
 
 macro_rules! tests {
@@ -91,7 +86,7 @@ tests! {
 #[test]
 fn on_nfs_and_smb_removed_files_that_are_open_are_named_within_two_seconds() {
     for (kind, name) in [(mounted::NFS, "'.nfs"), (mounted::SMB, "'f'")] {
-        let mounted = match have_all(&kind).and_then(|()| Mounted::make(&kind)) {
+        let mounted = match Mounted::make(&kind) {
             Ok(mounted) => mounted,
             Err(why) => {
                 return require::unavailable("ground::on_nfs_and_smb_removed_files_that_are_open", &why);
@@ -116,7 +111,7 @@ fn on_nfs_and_smb_removed_files_that_are_open_are_named_within_two_seconds() {
 /// A client may keep attributes for a minute, but not those of files that it writes itself.
 #[test]
 fn on_nfs_a_file_rewritten_here_at_the_same_size_is_modified_at_once() {
-    let mounted = match have_all(&mounted::NFS).and_then(|()| Mounted::make(&mounted::NFS)) {
+    let mounted = match Mounted::make(&mounted::NFS) {
         Ok(mounted) => mounted,
         Err(why) => return require::unavailable("ground::on_nfs_a_file_rewritten_here", &why),
     };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::PATIENCE;
 use megadir_testkit::mount::{run as run_tool, unmount};
+use megadir_testkit::require::have;
 use tempfile::TempDir;
 
 use crate::remove::witness::scratch_in_memory;
@@ -18,7 +19,7 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Package of its server; none for a driver of the kernel.
     package: Option<&'static str>,
-    pub(super) programs: &'static [&'static str],
+    programs: &'static [&'static str],
     /// Makes the file system, of the files in `$S` if it is read-only.
     make: &'static str,
     mount: &'static str,
@@ -301,6 +302,7 @@ impl Mounted {
         if !rustix::process::geteuid().is_root() {
             return Err(format!("{} is mounted by root only", kind.name));
         }
+        kind.programs.iter().try_for_each(|program| have(program))?;
         let folder = scratch_in_memory();
         let mut mounted = Self {
             folder,

@@ -271,7 +271,7 @@ fn layers_of_an_overlay_that_hold_data_only_are_not_counted() {
 }
 
 #[test]
-fn what_an_overlay_merges_is_uncertain_to_an_unprivileged_user() {
+fn merged_entries_of_an_overlay_are_uncertain_to_an_unprivileged_user() {
     use std::os::unix::fs::PermissionsExt;
     let made = require!(Made::make(&mount::EXT4));
     let path = |name: &str| made.path().join(name);
