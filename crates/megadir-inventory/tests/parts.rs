@@ -163,16 +163,7 @@ fn used(path: &Path) -> String {
 }
 
 fn options() -> CompareOptions {
-    CompareOptions {
-        threads: 2,
-        skip_unchanged: false,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    }
+    CompareOptions { skip_unchanged: false, ..CompareOptions::new(2) }
 }
 
 fn changed(before: &Path, now: &Path) -> String {

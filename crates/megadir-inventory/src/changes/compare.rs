@@ -26,8 +26,7 @@ use crate::scan::{granule_ns, now_ns};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
-/// let options =
-///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None, gains: None, fresh: false };
+/// let options = CompareOptions::new(1);
 /// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;

@@ -153,6 +153,22 @@ pub struct CompareOptions {
     pub fresh: bool,
 }
 
+impl CompareOptions {
+    /// All entries by `threads` threads, without listing directories that show no change.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            skip_unchanged: true,
+            any_root: false,
+            keep: None,
+            exclude: Vec::new(),
+            conditions: None,
+            gains: None,
+            fresh: false,
+        }
+    }
+}
+
 /// Cancellation flag and progress of a comparison.
 #[derive(Debug, Default)]
 pub struct Watch {

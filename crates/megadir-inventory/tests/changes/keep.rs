@@ -64,16 +64,7 @@ fn kept(
 ) -> (Metadata, Vec<OwnedRow>) {
     let spill = tempfile::tempdir().unwrap();
     let keep = Keep { memory_bytes, spill_directory: spill.path().to_owned() };
-    let options = CompareOptions {
-        threads,
-        skip_unchanged: true,
-        any_root: false,
-        keep: Some(keep),
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    };
+    let options = CompareOptions { keep: Some(keep), ..CompareOptions::new(threads) };
     let path = |path: &[u8]| PathBuf::from(&*megadir::names::to_os(path).unwrap());
     let roots = metadata.roots.iter().map(|root| Dir::open(path(&root.path))).collect();
     let rows = SliceRows { metadata, rows: rows.iter() };

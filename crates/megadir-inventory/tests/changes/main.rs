@@ -20,14 +20,6 @@ mod subvolumes;
 
 /// Options of a comparison without conditions.
 fn options(threads: usize, skip_unchanged: bool) -> megadir_inventory::changes::CompareOptions {
-    megadir_inventory::changes::CompareOptions {
-        threads,
-        skip_unchanged,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    }
+    use megadir_inventory::changes::CompareOptions;
+    CompareOptions { skip_unchanged, ..CompareOptions::new(threads) }
 }

@@ -94,12 +94,8 @@ fn round(sequence: &mut Sequence, scan: u64) {
     let options = CompareOptions {
         threads: 1 + changer.rng().within(0, 1) as usize,
         skip_unchanged: changer.rng().chance(75),
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
         gains: Some(Counted(Arc::new(|_, _| true))),
-        fresh: false,
+        ..CompareOptions::new(1)
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);
