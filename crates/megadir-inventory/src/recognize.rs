@@ -90,7 +90,7 @@ fn may_be_partial(file: &mut File) -> io::Result<bool> {
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
 }
 
-fn has_metadata(file: &File) -> bool {
+pub(crate) fn has_metadata(file: &File) -> bool {
     let read = ParquetMetaDataReader::new().parse_and_finish(file);
     read.is_ok_and(|metadata| {
         let values = metadata.file_metadata().key_value_metadata();

@@ -193,6 +193,7 @@ impl Facts {
             (self.mode.is_some(), StatMask::MODE),
             (self.links.is_some(), StatMask::LINKS),
             (self.allocated_bytes.is_some(), StatMask::ALLOCATED),
+            (self.device.is_some(), StatMask::DEVICE),
         ];
         Attributes {
             have: known.into_iter().filter(|(is, _)| *is).map(|(_, want)| want).collect(),
@@ -209,6 +210,7 @@ impl Facts {
             mode: self.mode.unwrap_or(0),
             links: self.links.unwrap_or(0),
             allocated_bytes: self.allocated_bytes.unwrap_or(0),
+            device: major_and_minor(self.device.unwrap_or(0)),
             ..Attributes::NOTHING
         }
     }
@@ -291,6 +293,13 @@ pub(crate) fn device_number(major: u32, minor: u32) -> u64 {
     (major & 0xfff) << 8 | (major & !0xfff) << 32 | (minor & 0xff) | (minor & !0xff) << 12
 }
 
+/// Inverse of [`device_number`].
+fn major_and_minor(device: u64) -> (u32, u32) {
+    let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);
+    let minor = (device & 0xff) | (device >> 12 & !0xff);
+    (major as u32, minor as u32)
+}
+
 /// Owned row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedRow {
@@ -324,7 +333,7 @@ impl From<Row<'_>> for OwnedRow {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Key, NS_MAX, device_number, nanoseconds, time_of};
+    use super::{Facts, Key, NS_MAX, device_number, major_and_minor, nanoseconds, time_of};
     use megadir::{FileType, StatMask, Time};
 
     #[test]
@@ -332,9 +341,8 @@ mod tests {
         let numbers = std::array::from_fn(|index| (index != 11).then_some(index as i64 + 1));
         let facts = Facts { inode_high: None, ..Facts::from_numbers(FileType::File, &numbers) };
         let attributes = facts.attributes();
-        assert_eq!(attributes.have, Facts::WANT.without(StatMask::DEVICE));
-        let back = Facts::new(FileType::Unknown, &attributes);
-        assert_eq!(Facts { device: facts.device, ..back }, facts);
+        assert_eq!(attributes.have, Facts::WANT);
+        assert_eq!(Facts::new(FileType::Unknown, &attributes), facts);
         assert_eq!(Facts::NOTHING.attributes().have, StatMask::NOTHING);
     }
 
@@ -381,5 +389,8 @@ mod tests {
         assert_eq!(device_number(8, 1), 0x801);
         assert_eq!(device_number(0, 0x12345), 0x1230_0045);
         assert_eq!(device_number(0x1234, 0), 0x1000_0002_3400);
+        for numbers in [(8, 1), (0, 0x12345), (0x1234, 0), (u32::MAX, u32::MAX)] {
+            assert_eq!(major_and_minor(device_number(numbers.0, numbers.1)), numbers);
+        }
     }
 }

@@ -36,6 +36,12 @@ impl DirPath {
         Self { top: Arc::clone(&self.top), below: self.below.join(name), whole: OnceLock::new() }
     }
 
+    /// Path of the directory `below` the one that was opened by path; nothing is opened.
+    #[must_use]
+    pub fn at(&self, below: TreePath) -> Self {
+        Self { top: Arc::clone(&self.top), below, whole: OnceLock::new() }
+    }
+
     /// Path relative to the directory that was opened by path; empty for that directory.
     pub fn below(&self) -> &TreePath {
         &self.below

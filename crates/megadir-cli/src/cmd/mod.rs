@@ -47,6 +47,7 @@ mod owners;
 mod progress;
 mod prometheus;
 mod ranked;
+mod recorded;
 #[cfg(any(target_os = "linux", windows))]
 mod remove;
 #[cfg(not(any(target_os = "linux", windows)))]

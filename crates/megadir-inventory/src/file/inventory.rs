@@ -7,6 +7,8 @@ use megadir::{Error, ErrorKind, Result};
 use super::folder::{Folder, PARTS_FILE, is_folder};
 use super::open::Part;
 use crate::metadata::Metadata;
+use crate::open_at_once::open_to_read;
+use crate::recognize::has_metadata;
 use crate::row::Row;
 use crate::rows::{Building, Rows};
 
@@ -67,6 +69,11 @@ impl Inventory {
     /// `true` for a file, and for a directory with a [`PARTS_FILE`].
     pub fn is_at(path: &Path) -> bool {
         path.is_file() || is_folder(path)
+    }
+
+    /// `true` for a Parquet file with the metadata of an inventory, which is read from its end: any other file is the user's data.
+    pub fn recognizes(path: &Path) -> bool {
+        path.is_file() && open_to_read(path).is_ok_and(|file| has_metadata(&file))
     }
 
     /// Error of a folder of parts without [`PARTS_FILE`]: some parts may be missing.

@@ -33,6 +33,7 @@ use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
 use super::progress::Progress;
 use super::ranked::{self, Parts, Work};
+use super::recorded::recorded_roots;
 use super::scan::args::spill_directory;
 use super::scan::write_options;
 use crate::exit::{self, CliError, refuse_if};
@@ -198,11 +199,6 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         (false, 0) => exit::DONE,
         _ => exit::SOME_FAILED,
     })
-}
-
-pub(super) fn recorded_roots(metadata: &Metadata) -> megadir::Result<Vec<PathBuf>> {
-    let path = |root: &Root| Ok(PathBuf::from(&*megadir::names::to_os(&root.path)?));
-    metadata.roots.iter().map(path).collect()
 }
 
 impl Run<'_> {

@@ -26,7 +26,10 @@ use crate::exit::{self, CliError, refuse_if};
 Exit codes: 0 done; 1 some entries could not be read; 2 usage; 3 no directory could be read. Errors go to \
 standard error, one line each, at most ten of each kind and then a count. A closed pipe is not an error.")]
 pub(crate) struct Args {
-    /// Directories to list; a symbolic link to one is followed, and a file lists itself
+    /// Directories or inventories to list; a symbolic link to one is followed, and any other file lists itself
+    ///
+    /// An inventory written by 'megadir scan' lists the tree that it is of, without reading it, in the order of paths. Fields that no
+    /// inventory has: target, mount, rdev. A folder of parts is listed as a directory; its megadir-parts.json lists the tree.
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     pub(super) directories: Vec<PathBuf>,
 

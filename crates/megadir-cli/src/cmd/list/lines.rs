@@ -30,6 +30,8 @@ pub(super) struct Lines {
 
 pub(super) struct Label {
     pub(super) directory: DirPath,
+    /// The entries are rows of an inventory: the tree is not read for them.
+    pub(super) is_recorded: bool,
     with_path: bool,
     is_json: bool,
     /// Made when an entry is printed: the path of a directory of a deep tree is long.
@@ -83,7 +85,7 @@ const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
 impl Lines {
     pub(super) fn label(&self, directory: DirPath) -> Label {
         let (with_path, is_json) = (self.with_path, self.format == Format::Json);
-        Label { directory, with_path, is_json, texts: OnceCell::new() }
+        Label { directory, is_recorded: false, with_path, is_json, texts: OnceCell::new() }
     }
 
     pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) -> bool {

@@ -162,7 +162,7 @@ impl Long {
 }
 
 fn target(label: &Label, entry: &Entry<'_>) -> Option<Vec<u8>> {
-    if entry.kind != FileType::Symlink {
+    if entry.kind != FileType::Symlink || label.is_recorded {
         return None;
     }
     let target = std::fs::read_link(label.directory.join(&*names::to_os(entry.name).ok()?)).ok()?;

@@ -7,6 +7,7 @@ pub(super) mod examined;
 pub(super) mod field;
 mod lines;
 mod long;
+mod recorded;
 mod sorted;
 pub(super) mod source;
 pub(super) mod summary;
@@ -198,10 +199,7 @@ impl<'a> Run<'a> {
         let listed = match Dir::open(path) {
             Ok(directory) if self.args.estimate => return self.estimate(&directory),
             Ok(directory) => self.opened(directory, path),
-            Err(error) => match Alone::find(path, &error).filter(|_| !self.args.raw && !self.args.estimate) {
-                Some(alone) => alone.list(self),
-                None => Err(error.into()),
-            },
+            Err(error) => self.not_a_directory(path, error),
         };
         self.complain();
         self.summarized(path, &listed)?;
@@ -211,6 +209,17 @@ impl<'a> Run<'a> {
             self.output.pause()?;
         }
         Ok(())
+    }
+
+    fn not_a_directory(&mut self, path: &Path, error: megadir::Error) -> Result<(), Stop> {
+        let is_file = error.kind() == megadir::ErrorKind::NotADirectory;
+        if let Some(inventory) = is_file.then(|| recorded::inventory_at(path)).flatten() {
+            return self.recorded(&inventory);
+        }
+        match Alone::find(path, &error).filter(|_| !self.args.raw && !self.args.estimate) {
+            Some(alone) => alone.list(self),
+            None => Err(error.into()),
+        }
     }
 
     fn opened(&mut self, directory: Dir, path: &Path) -> Result<(), Stop> {

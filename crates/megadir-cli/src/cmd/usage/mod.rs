@@ -13,13 +13,13 @@ use std::time::Instant;
 pub(crate) use self::args::Args;
 use self::args::{DEPTH_DIVIDED, TOP_ALL};
 use self::formats::Tree;
-use super::changes::recorded_roots;
 use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::progress::TreeProgress;
 use super::ranked::{self, Parts, Work};
+use super::recorded::{recorded_roots, refuse_reading_options};
 use super::scan::check_apart;
 use super::times::{now_s, started_s};
 use crate::exit::{self, CliError, describe};
@@ -230,20 +230,16 @@ fn from_inventory<'a>(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Answer<'a>, CliError> {
-    for (given, option) in [
-        (args.cross_mounts, "--cross-mounts"),
-        (args.readers.threads.is_some(), "--threads"),
-        (args.readers.stat_backend.is_some(), "--stat-backend"),
-        (args.readers.fresh, "--fresh"),
-        (args.readers.read_ahead.is_given(), "--read-ahead"),
-    ] {
-        if given {
-            let path = quoted(path);
-            return Err(CliError::usage(format!(
-                "{option}: {path} is an inventory, and is not read by a walk"
-            )));
-        }
-    }
+    refuse_reading_options(
+        path,
+        &[
+            (args.cross_mounts, "--cross-mounts"),
+            (args.readers.threads.is_some(), "--threads"),
+            (args.readers.stat_backend.is_some(), "--stat-backend"),
+            (args.readers.fresh, "--fresh"),
+            (args.readers.read_ahead.is_given(), "--read-ahead"),
+        ],
+    )?;
     let inventory = Inventory::open(path).map_err(|error| CliError::nothing_ran(describe(&error)))?;
     let roots = recorded_roots(inventory.metadata())?;
     let read_s = Some(inventory.metadata().ended_ns.div_euclid(1_000_000_000));

@@ -15,6 +15,7 @@ mod numbers;
 mod options;
 mod output;
 mod raw;
+mod recorded;
 mod recursive;
 mod sort;
 mod stat_backend;

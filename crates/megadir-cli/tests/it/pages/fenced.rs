@@ -240,6 +240,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("megadir usage parts", IN_PARTS),
             ("megadir changes parts later.parquet", IN_PARTS),
+            ("megadir list -r parts/megadir-parts.json", IN_PARTS),
             ("megadir scan --merge parts --output inventory.parquet", IN_PARTS),
         ],
     ),
