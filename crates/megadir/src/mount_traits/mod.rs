@@ -318,6 +318,23 @@ mod tests {
         }
     }
 
+    /// Seen on Linux 6.1 with images by xorriso 1.5.4, genisoimage 1.1.11, mkfs.cramfs 2.38 and genromfs 0.5.2.
+    #[test]
+    fn read_only_formats_with_odd_numbers_are_in_the_table() {
+        let listed = |driver: &str| MountTraits::of_type(driver).listed_inodes;
+        assert_eq!(listed("iso9660"), ListedInodes::Different);
+        assert_eq!([listed("romfs"), listed("cramfs"), listed("squashfs")], [ListedInodes::Same; 3]);
+        assert_eq!(MountTraits::of_type("cramfs").inode_numbers, InodeNumbers::MadeUp);
+        for (driver, count) in [
+            ("iso9660", InodeCount::Nothing),
+            ("romfs", InodeCount::Nothing),
+            ("cramfs", InodeCount::Counted),
+        ] {
+            let traits = MountTraits::of_type(driver);
+            assert_eq!((traits.inode_count, traits.is_read_only), (count, true), "{driver}");
+        }
+    }
+
     #[test]
     fn the_mount_table_decides_before_the_number_of_statfs() {
         // 9p passes the number of the host's ext4 through.

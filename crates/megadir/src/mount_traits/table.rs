@@ -184,8 +184,18 @@ pub static ROWS: &[MountTraits] = &[
         inode_count: InodeCount::OfFreeBlocks,
         ..LOCAL
     },
-    MountTraits { drivers: &["squashfs", "cramfs", "romfs"], ..READ_ONLY },
-    MountTraits { drivers: &["erofs", "iso9660"], inode_count: InodeCount::Invented, ..READ_ONLY },
+    MountTraits { drivers: &["squashfs"], ..READ_ONLY },
+    MountTraits { drivers: &["erofs"], inode_count: InodeCount::Invented, ..READ_ONLY },
+    MountTraits { drivers: &["romfs"], inode_count: InodeCount::Nothing, ..READ_ONLY },
+    // Files with the same contents have the same number, and one link each.
+    MountTraits { drivers: &["cramfs"], inode_numbers: InodeNumbers::MadeUp, ..READ_ONLY },
+    // Listings number files by their place in the directory, stat by that on the disk (Linux 6.1, Rock Ridge and Joliet).
+    MountTraits {
+        drivers: &["iso9660"],
+        listed_inodes: ListedInodes::Different,
+        inode_count: InodeCount::Nothing,
+        ..READ_ONLY
+    },
     MountTraits { drivers: &["overlay"], birth_times: None, exchanges: None, ..LOCAL },
     MountTraits {
         drivers: &["ecryptfs"],
