@@ -1,4 +1,4 @@
-//! What commands that take a tree or its inventory have in common.
+//! Paths of recorded trees, and options that an inventory excludes: for commands that take a tree or its inventory.
 
 use std::path::{Path, PathBuf};
 

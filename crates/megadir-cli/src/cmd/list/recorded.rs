@@ -130,7 +130,7 @@ impl Run<'_> {
     }
 }
 
-/// Why the entries of a directory are missing in the inventory.
+/// Error of the scan, for a directory whose entries are missing in the inventory.
 fn unread<'r>(row: &Row<'r>, recursive: bool) -> Option<&'r str> {
     let is_listed = row.key.is_root() || recursive && row.facts.kind == FileType::Directory;
     row.error.filter(|_| is_listed)
