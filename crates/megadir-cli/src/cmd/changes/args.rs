@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "entries",
         conflicts_with_all = WITHOUT_GAINS)]
     pub(super) gains: Option<By>,
-    /// With --gains, number of directories to list [default: 10; 1000 with --json]
+    /// With --gains, number of directories to list [default: 10; all with --json]
     #[arg(short = 'n', long, value_name = "N", value_parser = top, requires = "gains")]
     #[arg(conflicts_with_all = WITHOUT_GAINS)]
     pub(super) top: Option<usize>,
