@@ -128,7 +128,7 @@ const WORDS: &[(&str, bool, Means)] = &[
 
 const FLAT: &str = "--max-depth 1";
 
-/// What one word of the command line becomes.
+/// A word of the command line, and its counterpart.
 struct Piece {
     word: String,
     options: Option<String>,
@@ -270,7 +270,7 @@ fn compared(value: &str) -> (Ordering, &str) {
     }
 }
 
-/// Of an age, `find` takes the whole days that have passed.
+/// `find` takes the whole days of an age.
 fn of_days(value: &str, by: &str) -> Option<String> {
     let (order, days) = compared(value);
     let days: u32 = days.parse().ok()?;
@@ -293,7 +293,7 @@ fn of_minutes(value: &str, by: &str) -> Option<String> {
     })
 }
 
-/// Of a size, `find` takes the units that it needs: 1 byte is 1 block, 1k and 1M.
+/// `find` takes the units that a size needs: 1 byte is 1 block, 1k and 1M.
 fn of_size(value: &str) -> Option<String> {
     let (order, size) = compared(value);
     let digits = size.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
