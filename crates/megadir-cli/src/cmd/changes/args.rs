@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Inventory written by 'megadir scan', or a folder of its parts
     #[arg(value_name = "INVENTORY", value_parser = directory_parser())]
     pub(super) inventory: PathBuf,
-    /// Present path of the tree, or a newer inventory of it [default: the path that was scanned]
+    /// Present path of the tree, with which printed paths begin, or a newer inventory of it [default: the path that was scanned, made absolute]
     #[arg(value_name = "PATH|INVENTORY", value_parser = directory_parser())]
     pub(super) path: Option<PathBuf>,
     /// End records with NUL: kind, tab, path; renamed entries have a second record: `from`, tab, path
