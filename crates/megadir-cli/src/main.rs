@@ -5,7 +5,7 @@
 //! | `cmd/` | a module or folder per subcommand, and what several share |
 //! | `ui/` | standard output, messages, escaping of names, exit codes |
 //! | `examples.rs` | the one table of examples: help and man pages print it, and a test runs it |
-//! | `tips.rs` | turns an error of the parser into the line to type; a line that parses never gets there |
+//! | `tips.rs`, `tips/` | turns an error of the parser into the line to type; a line that parses gets there only for a word of `find` |
 
 #[macro_use]
 mod ui;
@@ -56,6 +56,7 @@ fn main() -> ExitCode {
     });
     let done = match parsed {
         _ if let Some(error) = detached_value(&program, &words) => Err(error),
+        Ok(_) if let Some(line) = tips::misread(&program, &words) => Err(CliError::usage(line)),
         Ok(cli) if cli.command.asks_for_help() => ui::output::print(&short_help("list")),
         Ok(cli) => cmd::run(&cli.command),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

@@ -1,4 +1,7 @@
-//! Lines to type instead of a word of another program, such as `du` or `-name`, or in place of what is missing. A line that parses gets no tip.
+//! Lines to type instead of a word of another program, such as `du` or `-name`, or in place of what is missing.
+//! A line that parses gets no tip, unless a word of `find` was taken for short options.
+
+mod find;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -37,47 +40,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["benchmark", "run", "measure"], "'megadir bench run STUDY'; 'megadir bench list' names the studies"),
 ];
 
-/// Words of `find`, without their hyphens.
-const FIND: &[(&str, &str)] = &[
-    ("name", "--match GLOB"),
-    ("iname", "--match GLOB, with '[aA]' for a letter in both cases"),
-    ("path", "--path-match GLOB"),
-    ("wholename", "--path-match GLOB"),
-    ("ipath", "--path-match GLOB, with '[aA]' for a letter in both cases"),
-    ("regex", "--match GLOB or --path-match GLOB"),
-    ("type", "--type TYPE"),
-    ("mtime", "--older-than 30d or --newer-than 30d"),
-    ("mmin", "--older-than 30m or --newer-than 30m"),
-    ("atime", "--older-than 30d --by atime, or --newer-than"),
-    ("amin", "--older-than 30m --by atime, or --newer-than"),
-    ("ctime", "--older-than 30d --by ctime, or --newer-than"),
-    ("cmin", "--older-than 30m --by ctime, or --newer-than"),
-    ("newer", "--newer-than FILE"),
-    ("newermt", "--newer-than DATE, such as 2026-11-01T12:30"),
-    ("size", "--larger-than SIZE or --smaller-than SIZE"),
-    ("empty", "--smaller-than 1 --type file for empty files"),
-    ("user", "--owner USER"),
-    ("uid", "--owner NUMBER"),
-    ("maxdepth", "--max-depth N"),
-    ("prune", "--exclude GLOB"),
-    ("xdev", "nothing: other file systems are left out unless --cross-mounts is given"),
-    ("mount", "nothing: other file systems are left out unless --cross-mounts is given"),
-    ("print", "nothing: every name is printed"),
-    ("print0", "-0"),
-    ("printf", "--fields size,mtime,name"),
-    ("ls", "-l"),
-    ("delete", "'megadir remove' with the same conditions, first with --dry-run"),
-    ("exec", "'megadir list -0 ... | xargs -0 COMMAND'"),
-    ("execdir", "'megadir list -0 ... | xargs -0 COMMAND'"),
-    ("ok", "'megadir list -0 ... | xargs -0 -p COMMAND'"),
-];
-
 /// Line for an error of the parser, or `None` if its own line is as good.
 pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Option<String> {
-    let words: Vec<&str> = words.iter().skip(1).map_while(|word| word.to_str()).collect();
-    let words = words.split(|word| *word == "--").next().unwrap_or_default();
-    let place = words.iter().position(|word| !word.starts_with('-'))?;
-    let (command, after) = (words[place], &words[place + 1..]);
+    let words = words_before_dashes(words);
+    let (command, after) = divided(&words)?;
     if program.find_subcommand(command).is_none() {
         return unknown(command, error);
     }
@@ -92,6 +58,25 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
         }
         _ => option(program, command, after),
     }
+}
+
+/// Line for words that the parser takes, but not for what they are.
+pub(crate) fn misread(program: &Command, words: &[OsString]) -> Option<String> {
+    let words = words_before_dashes(words);
+    let (command, after) = divided(&words)?;
+    let of = program.find_subcommand(command).filter(|of| has_conditions(of))?;
+    find::misread(of, command, after)
+}
+
+fn words_before_dashes(words: &[OsString]) -> Vec<&str> {
+    let words = words.iter().skip(1).map_while(|word| word.to_str());
+    words.take_while(|word| *word != "--").collect()
+}
+
+/// The command, and the words after it.
+fn divided<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
+    let place = words.iter().position(|word| !word.starts_with('-'))?;
+    Some((words[place], &words[place + 1..]))
 }
 
 /// Message of `changes` without an inventory.
@@ -170,6 +155,11 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
                 .to_owned(),
         );
     }
+    if has_conditions(of)
+        && let Some(line) = find::line(of, command, after)
+    {
+        return Some(line);
+    }
     if command == "list"
         && after
             .iter()
@@ -180,33 +170,13 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
                 .to_owned(),
         );
     }
-    if command == "list" && sorts_by_time(after) {
-        return Some(
-            "--sort has no such key; write --sort mtime for the time of the last change, as ls -t".to_owned(),
-        );
-    }
-    let has_conditions = of.get_arguments().any(|argument| argument.get_long() == Some("path-match"));
-    if !has_conditions {
-        return None;
-    }
-    let is_own = |name: &str| of.get_arguments().any(|argument| argument.get_long() == Some(name));
-    let mut places = after.iter().enumerate();
-    places.find_map(|(place, word)| {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (*word, after.get(place + 1).copied()),
-        };
-        let (hyphens, name) = match name.strip_prefix("--") {
-            Some(name) => ("--", name),
-            None => ("-", name.strip_prefix('-')?),
-        };
-        if hyphens == "--" && is_own(name) {
-            return None;
-        }
-        let (_, instead) = FIND.iter().find(|(word, _)| *word == name)?;
-        let instead = translated(name, value.unwrap_or_default()).unwrap_or_else(|| (*instead).to_owned());
-        Some(format!("{command} has no {hyphens}{name}; write {instead}"))
+    (command == "list" && sorts_by_time(after)).then(|| {
+        "--sort has no such key; write --sort mtime for the time of the last change, as ls -t".to_owned()
     })
+}
+
+fn has_conditions(of: &Command) -> bool {
+    of.get_arguments().any(|argument| argument.get_long() == Some("path-match"))
 }
 
 /// `-rf`, `-r`, `-R`, `-f` or the long words of `rm`.
@@ -228,36 +198,4 @@ fn sorts_by_time(words: &[&str]) -> bool {
 fn is_time(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
     letters.contains('t') && letters.chars().all(|letter| "ltrhaARS1".contains(letter))
-}
-
-/// The option with the value that was given, if `find` takes it.
-fn translated(name: &str, value: &str) -> Option<String> {
-    let (than, number) = match value.split_at_checked(1)? {
-        ("+", number) => (["--older-than", "--larger-than"], number),
-        ("-", number) => (["--newer-than", "--smaller-than"], number),
-        _ => match name {
-            "name" => return Some(format!("--match {}", quoted(Path::new(value)))),
-            "path" | "wholename" => return None,
-            "maxdepth" => return Some(format!("--max-depth {value}")),
-            "user" => return Some(format!("--owner {value}")),
-            _ => return None,
-        },
-    };
-    let digits = number.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let unit = &number[digits.len()..];
-    let by = match name.chars().next()? {
-        'a' => " --by atime",
-        'c' => " --by ctime",
-        _ => "",
-    };
-    match (name, unit) {
-        ("mtime" | "atime" | "ctime", "") => Some(format!("{} {digits}d{by}", than[0])),
-        ("mmin" | "amin" | "cmin", "") => Some(format!("{} {digits}m{by}", than[0])),
-        ("size", "c") => Some(format!("{} {digits}", than[1])),
-        ("size", "k" | "M" | "G") => Some(format!("{} {number}", than[1])),
-        _ => None,
-    }
 }

@@ -112,8 +112,11 @@ impl Selected {
         let kind = |name: &String| {
             FileType::from_name(name).ok_or_else(|| malformed(format!("the inventory has no type '{name}'")))
         };
+        // Earlier versions also recorded globs that match no entry, and left nothing out because of them.
+        let matches_some = |glob: &&String| !matches!(glob.as_str(), "" | "." | "..");
+        let exclude: Vec<&String> = self.exclude.iter().filter(matches_some).collect();
         Ok(Conditions {
-            exclude: globs(Globs::of_names_or_paths(&self.exclude))?,
+            exclude: globs(Globs::of_names_or_paths(&exclude))?,
             depth_max: self.depth_max,
             names: globs(Globs::of_names(&self.names))?,
             paths: globs(Globs::of_paths(&self.paths))?,
@@ -230,6 +233,9 @@ mod tests {
         assert!(
             Selected::of(&larger).unwrap().by_attributes && Selected::of(&Conditions::default()).is_none()
         );
+        let older =
+            Selected { exclude: vec![".".into(), "kept".into(), String::new()], ..Selected::default() };
+        assert_eq!(older.conditions().unwrap().exclude.texts(), ["kept"]);
         let bad = Selected { names: vec!["a[".into()], ..Selected::default() };
         assert!(bad.conditions().is_err());
     }

@@ -38,9 +38,9 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
                 let named = |text: &String| named(FileType::ALL, FileType::name, "type: unknown type", text);
                 conditions.types = texts(&value)?.iter().map(named).collect::<PyResult<_>>()?;
             }
-            "match" => conditions.names = globs(Globs::of_names(&texts(&value)?))?,
-            "path_match" => conditions.paths = globs(Globs::of_paths(&texts(&value)?))?,
-            "exclude" => conditions.exclude = globs(Globs::of_names_or_paths(&texts(&value)?))?,
+            "match" => conditions.names = globs(&name, Globs::of_names(&texts(&value)?))?,
+            "path_match" => conditions.paths = globs(&name, Globs::of_paths(&texts(&value)?))?,
+            "exclude" => conditions.exclude = globs(&name, Globs::of_names_or_paths(&texts(&value)?))?,
             "max_depth" => match value.extract()? {
                 0 => return Err(bad("max_depth", "must be at least 1: the entries of the directory itself")),
                 depth => conditions.depth_max = Some(depth),
@@ -76,8 +76,8 @@ fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
 }
 
-fn globs(globs: Result<Globs, BadGlob>) -> PyResult<Globs> {
-    globs.map_err(|error| bad(&error.glob, &error.reason))
+fn globs(key: &str, globs: Result<Globs, BadGlob>) -> PyResult<Globs> {
+    globs.map_err(|error| bad(&format!("{key} '{}'", error.glob), &error.reason))
 }
 
 pub(crate) fn named<T: Copy, const N: usize>(

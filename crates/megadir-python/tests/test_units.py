@@ -1,4 +1,4 @@
-"""Ages and sizes need a unit, in every function that takes them."""
+"""Ages and sizes need a unit, and globs something that they can match, in every function that takes them."""
 
 import datetime
 import importlib.metadata
@@ -40,6 +40,16 @@ def test_an_age_or_a_size_without_a_unit_is_refused_and_removes_nothing(tree):
                 function(**{key: "10"})
     assert megadir.count(tree, recursive=True) == before
     assert not (tree.parent / "out.parquet").exists()
+
+
+def test_a_glob_that_no_entry_can_match_is_refused_and_removes_nothing(tree):
+    before = megadir.count(tree, recursive=True)
+    for function in functions(tree):
+        for key in ["match", "path_match", "exclude"]:
+            for glob in ["", ".", "{,}", ["*.dat", ""]]:
+                with pytest.raises(ValueError, match=f"^{key} '"):
+                    function(**{key: glob})
+    assert megadir.count(tree, recursive=True) == before
 
 
 def test_advice_needs_units_too(tree):

@@ -274,10 +274,6 @@ fn globs(
     let reason = "a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)";
     let texts = given.iter().map(|glob| glob.to_str().ok_or_else(|| refused(glob, reason)));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
-    // No name is empty: `remove --exclude "$KEEP"` with an unset variable would protect nothing.
-    if texts.contains(&"") {
-        return Err(refused(OsStr::new(""), "an empty glob matches nothing; is a shell variable unset?"));
-    }
     compile(&texts).map_err(|bad| refused(bad.glob.as_ref(), &bad.reason))
 }
 

@@ -43,13 +43,20 @@ fn words_of_find_lead_to_the_condition() {
         (&["--name", "*.log"][..], "write --match '*.log'"),
         (&["-name", "*.log"], "write --match '*.log'"),
         (&["--name=*.log"], "write --match '*.log'"),
-        (&["--mtime", "+30"], "write --older-than 30d"),
+        (&["--mtime", "+30"], "write --older-than 31d"),
         (&["-mtime", "-7"], "write --newer-than 7d"),
+        (&["-mtime", "5"], "write --older-than 5d --newer-than 6d"),
         (&["-mmin", "+5"], "write --older-than 5m"),
-        (&["-atime", "+5"], "write --older-than 5d --by atime"),
+        (&["-atime", "+5"], "write --older-than 6d --by atime"),
+        (&["-mtime", "soon"], "write --older-than 30d or --newer-than 30d"),
         (&["--size", "+1M"], "write --larger-than 1M"),
         (&["-size", "-100c"], "write --smaller-than 100"),
-        (&["-size", "7"], "write --larger-than SIZE or --smaller-than SIZE"),
+        (&["-size", "7"], "write --larger-than 3072 --smaller-than 3585"),
+        (&["-size", "7x"], "write --larger-than SIZE or --smaller-than SIZE"),
+        (&["-type", "d"], "write --type d"),
+        (&["-iname", "*.Log"], "write --match '*.[lL][oO][gG]'"),
+        (&["-newer", "2stamp"], "write --newer-than './2stamp'"),
+        (&["-L"], "symbolic links are never followed"),
         (&["-maxdepth", "2"], "write --max-depth 2"),
         (&["-print0"], "write -0"),
         (&["-delete"], "'megadir remove'"),
@@ -59,9 +66,119 @@ fn words_of_find_lead_to_the_condition() {
             ran.complains(2, &[instead, &format!("{command} has no ")]);
         }
     }
+    // `find` enters directories.
+    run(scratch.path(), &["list", ".", "-name", "x"]).complains(2, &["write --match 'x' --recursive\n"]);
+    run(scratch.path(), &["list", "-r", ".", "-name", "x"]).complains(2, &["write --match 'x'\n"]);
+    run(scratch.path(), &["list", ".", "-maxdepth", "1"]).complains(2, &["without --recursive, one level"]);
     // What megadir has keeps its own message.
     run(scratch.path(), &["list", "--type", "x"]).complains(2, &["--type", "expected one of"]);
     run(scratch.path(), &["list", "--older-than", "+30"]).complains(2, &["--older-than", "30d"]);
+}
+
+/// A line with a part of the conditions would remove what the other part was to keep.
+#[test]
+fn no_word_of_find_is_left_out_of_the_hint() {
+    let scratch = scratch();
+    fill(scratch.path(), &["d/", "d/roup", "d/id", "d/keep", "staff/"]);
+    for (words, parts) in [
+        (
+            &["-name", "*.log", "-mtime", "+30", "-delete"][..],
+            &["--match '*.log' --older-than 31d ", "megadir remove"][..],
+        ),
+        (
+            &["!", "-name", "keep"],
+            &["has no ! -name", "--exclude 'keep'", "left out with everything below it"],
+        ),
+        (&["-type", "f", "-not", "-name", "keep"], &["--type f --exclude 'keep'"]),
+        (&["!", "-mtime", "+3"], &["has no ! -mtime: conditions cannot be negated"]),
+        (
+            &["-name", "a", "-o", "-name", "b"],
+            &["--match 'a' --match 'b'", "-o: only globs are alternatives"],
+        ),
+        (
+            &["-name", "a", "-links", "+2"],
+            &["has no -name, -links; write --match 'a'", "-links: no condition does this"],
+        ),
+        (&["-name", "a", "-empty"], &["--match 'a' --smaller-than 1 --type file"]),
+        (
+            &["-name", "a", "-exec", "rm", "-name", "{}", ";", "-print"],
+            &["no -name, -exec, -print; write --match 'a' 'megadir list"],
+        ),
+        (&["-perm", "644"], &["has no -perm: ", "--fields mode,name"]),
+        (&["-newermt", "2026-01-01", "-user", "bob"], &["--newer-than DATE", "--owner bob"]),
+    ] {
+        for command in ["list", "usage", "remove", "changes"] {
+            run(scratch.path(), &[&[command, "d"], words].concat()).complains(2, parts);
+        }
+    }
+    // The parser takes these for the globs `roup` and `id`.
+    for words in [&["-group", "staff"][..], &["-gid", "50"], &["--group", "staff"]] {
+        for command in [&["list"][..], &["usage"], &["remove", "--yes"], &["scan", "--csv"]] {
+            run(scratch.path(), &[command, words, &["d"]].concat()).complains(2, &["--fields group,name"]);
+        }
+    }
+    assert!(["roup", "id", "keep"].iter().all(|name| scratch.path().join("d").join(name).exists()));
+    assert_eq!(run(scratch.path(), &["list", "-g", "roup", "d"]).quiet(), b"roup\n");
+    assert_eq!(run(scratch.path(), &["list", "d", "-group*"]).quiet(), b"roup\n");
+}
+
+/// Ages and sizes are chosen around the limits, where `find` rounds.
+#[test]
+fn options_for_words_of_find_select_the_same_files() {
+    require!(have("find"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["d/"]);
+    let now = std::time::SystemTime::now();
+    for size in [0, 1, 511, 512, 513, 1023, 1024, 1025, 2048, 2049, 1 << 20, (1 << 20) + 1] {
+        std::fs::File::create(at.join(format!("d/size-{size}"))).unwrap().set_len(size).unwrap();
+    }
+    for minutes in [3, 4, 5, 6, 24 * 60, 2 * 24 * 60, 3 * 24 * 60, 4 * 24 * 60] {
+        for (name, seconds) in [("before", minutes * 60 - 40), ("after", minutes * 60 + 40)] {
+            let file = std::fs::File::create(at.join(format!("d/age-{minutes}-{name}"))).unwrap();
+            file.set_modified(now - std::time::Duration::from_secs(seconds)).unwrap();
+        }
+    }
+    let lines = |out: &[u8]| {
+        let mut lines: Vec<String> = String::from_utf8_lossy(out).lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let mut selective = 0;
+    for word in ["mtime", "mmin", "size"] {
+        let units = if word == "size" { &["", "b", "c", "w", "k", "M"][..] } else { &[""] };
+        for (sign, number, unit) in ["+", "-", ""].iter().flat_map(|sign| {
+            (1..5).flat_map(move |number| units.iter().map(move |unit| (sign, number, unit)))
+        }) {
+            let value = format!("{sign}{number}{unit}");
+            let found = shell(at, &format!("find d -type f -{word} {value} -printf '%f\\n'"));
+            let hint = run(at, &["list", "d", &format!("-{word}"), &value, "-maxdepth", "1"]);
+            let options = hint.err.split_once("; write ").unwrap().1.trim();
+            let selected = shell(at, &format!("$M list --type f {options} d"));
+            assert_eq!(
+                (selected.code, lines(&selected.out)),
+                (Some(0), lines(&found.out)),
+                "{word} {value}: {options}"
+            );
+            selective += usize::from(!found.out.is_empty());
+        }
+    }
+    assert!(selective > 40, "{selective}");
+}
+
+#[test]
+fn files_of_list_and_times_to_sort_by_get_hints() {
+    let scratch = scratch();
+    fill(scratch.path(), &["d/", "d/f"]);
+    for words in [&["--parquet"][..], &["-o", "x.parquet"], &["--output", "x.parquet"], &["--output=x.csv"]] {
+        let ran = run(scratch.path(), &[&["list", "d"], words].concat());
+        ran.complains(2, &["'megadir scan DIR --output FILE.parquet'", "'megadir list --json DIR > FILE'"]);
+    }
+    assert!(!scratch.path().join("x.parquet").exists());
+    for words in [&["--sort", "time"][..], &["--sort=date"], &["--sort", "modified"], &["--sort", "newest"]] {
+        run(scratch.path(), &[&["list", "d"], words].concat()).complains(2, &["write --sort mtime"]);
+    }
+    run(scratch.path(), &["list", "d", "--sort", "colour"]).complains(2, &["possible values"]);
 }
 
 #[test]

@@ -193,8 +193,34 @@ fn gains_are_the_difference_of_two_sums() {
     }
     let table = text(&run(at, &["changes", "a.parquet", "b.parquet", "--gains", "-n", "2"]).quiet());
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].ends_with("size  directory") && lines.len() == 3 && lines[1].contains('+'), "{table}");
+    assert!(lines[0].ends_with("size  directory") && lines.len() == 4 && lines[1].contains('+'), "{table}");
     run(at, &["changes", "a.parquet", "-n", "2"]).complains(2, &["--gains"]);
+}
+
+#[test]
+fn directories_that_gained_are_all_listed_or_counted() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("t")).unwrap();
+    run(at, &["scan", "--quiet", "-o", "a.parquet", "t"]).quiet();
+    for number in 0..1100 {
+        fs::create_dir(at.join(format!("t/{number}"))).unwrap();
+        fs::write(at.join(format!("t/{number}/file")), "").unwrap();
+    }
+    let changes =
+        |options: &[&str]| text(&run(at, &[&["changes", "a.parquet", "--gains"], options].concat()).out);
+    // The tree, and each of its directories.
+    assert_eq!(changes(&["--json"]).lines().count(), 1101);
+    assert_eq!(changes(&["--json", "-n", "3"]).lines().count(), 3);
+    let table = |options: &[&str]| changes(options).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    for (options, listed, more) in [(&[][..], 10, 1091), (&["-n", "3"], 3, 1098), (&["-n", "1100"], 1100, 1)]
+    {
+        let table = table(options);
+        let unit = if more == 1 { "directory" } else { "directories" };
+        assert_eq!(table.len(), listed + 1);
+        assert_eq!(table[listed], format!("... {more} more {unit} with a gain (-n N lists more)"));
+    }
+    assert_eq!(table(&["-n", "1101"]).len(), 1101);
 }
 
 /// Both inventories are read as streams: what is unchanged is not kept.

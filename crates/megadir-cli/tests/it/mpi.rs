@@ -1,6 +1,7 @@
 //! `--engine mpi`: studies over the ranks of each installed MPI, and refusals. Hosts are names in UTS namespaces of one machine.
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+mod aborted;
 mod changes;
 mod hosts;
 mod jobs;

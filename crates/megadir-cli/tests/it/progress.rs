@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use megadir_testkit::require;
 
-use crate::support::{have, scratch, shell};
+use crate::support::{have, program, scratch, shell};
 
 /// Directories `d`, `e` and `f` of 300 files, an inventory of `d`, and a tree `t` of a few directories.
 fn tree(directory: &Path) {
@@ -88,5 +89,43 @@ fn elsewhere_than_on_a_terminal_there_is_no_progress() {
     let piped = |case: &Case| format!("{} 2>&1 | cat", slowed(case));
     each(piped, |(command, _, words), shown| {
         assert!(!shown.contains('\x1b') && !shown.contains(words[0]), "{command}: {shown:?}");
+    });
+}
+
+/// With a delay of eleven seconds for each call that lists. The rate of a removal is slow by itself.
+const LONG: &[&str] = &[
+    "list --count d",
+    "list --sort size -l d",
+    "usage t",
+    "scan d --dry-run",
+    "changes d.parquet --list-all",
+    "changes --quiet d.parquet --list-all",
+    "remove e --dry-run",
+    "remove e --yes --rate 20",
+    "remove f --yes --rate 20 --quiet",
+    "layout --verify --layout flat d",
+    "reshard d --dry-run --from flat --to digest:1",
+];
+
+#[test]
+fn a_command_that_takes_ten_seconds_in_a_pipe_has_a_line_unless_it_is_quiet() {
+    require!(have("strace"));
+    let scratch = scratch();
+    tree(scratch.path());
+    let check = |command: &'static str| {
+        let slow = (!command.contains("--rate")).then_some(("getdents64", 11_000));
+        // `shell` leaves such lines out.
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &slowed(&(command, slow, &[]))]).env("M", program()).stdin(Stdio::null());
+        let ran = shell.current_dir(scratch.path()).output().unwrap();
+        let err = String::from_utf8(ran.stderr).unwrap();
+        let lines = err.lines().filter(|line| line.starts_with("megadir: still working after 10 s"));
+        assert_eq!(lines.count(), usize::from(!command.contains("--quiet")), "{command}: {err}");
+        assert!(ran.status.success(), "{command}: {err}");
+    };
+    std::thread::scope(|scope| {
+        for command in LONG {
+            scope.spawn(|| check(command));
+        }
     });
 }

@@ -34,7 +34,8 @@ pub struct Globs {
 }
 
 impl Globs {
-    /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that is malformed.
+    /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that is malformed or can match
+    /// no name.
     pub fn of_names(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         Self::new(globs, |glob| match glob.contains('/') {
             true => Err(bad(glob, "a glob matches names, which contain no '/'")),
@@ -60,6 +61,9 @@ impl Globs {
     ) -> Result<Self, BadGlob> {
         let mut all = Self::default();
         for glob in globs.iter().map(AsRef::as_ref) {
+            if let Some(reason) = is_in_vain(glob) {
+                return Err(bad(glob, reason));
+            }
             match matches_paths(glob)? {
                 true => all.paths.push(path_matcher(glob)?),
                 false => all.names.push(matcher(glob, glob)?),
@@ -115,6 +119,18 @@ fn any(globs: &[GlobMatcher], text: &[u8]) -> bool {
     globs.iter().any(|glob| glob.is_match_candidate(&candidate))
 }
 
+/// The reason if no entry can match a glob: to exclude it protects nothing, and `remove --exclude "$KEEP"` would remove everything.
+fn is_in_vain(glob: &str) -> Option<&'static str> {
+    let has_alternatives = glob.starts_with('{');
+    match glob {
+        "." | ".." => Some("no entry has this name; write the name of the entry"),
+        _ if glob.is_empty() || has_alternatives && glob.bytes().all(|byte| b"{,}".contains(&byte)) => {
+            Some("an empty glob matches nothing; is a variable unset?")
+        }
+        _ => None,
+    }
+}
+
 fn path_matcher(glob: &str) -> Result<GlobMatcher, BadGlob> {
     let relative = glob.strip_prefix('/').unwrap_or(glob);
     if relative.ends_with('/') {
@@ -165,20 +181,21 @@ mod tests {
 
     #[test]
     fn bad_globs_are_refused() {
-        for glob in ["a[", "a/b", "[ä]x", "{a"] {
+        for glob in ["a[", "a/b", "[ä]x", "{a", "", ".", "..", "{}", "{,}"] {
             assert!(Globs::of_names(&[glob]).is_err_and(|bad| bad.glob == glob), "{glob}");
         }
-        for glob in ["a/", "a//b", "./a", "../a", "a/..", "/", "", "a/[ä]"] {
+        for glob in ["a/", "a//b", "./a", "../a", "a/..", "/", "", ".", "a/[ä]"] {
             assert!(Globs::of_paths(&[glob]).is_err_and(|bad| bad.glob == glob), "{glob}");
         }
-        assert!(Globs::of_names_or_paths(&["a", "a/b", "/a"]).is_ok());
+        assert!(Globs::of_names_or_paths(&["a", "a/b", "/a", "...", ",", "{,a}"]).is_ok());
+        assert!(Globs::of_names_or_paths(&["a", ""]).is_err_and(|bad| bad.reason.contains("variable unset")));
     }
 
     #[test]
     fn multibyte_letter_is_matched_by_its_bytes_or_as_a_letter() {
         let matches = |glob: &str| Globs::of_names(&[glob]).unwrap().match_name("grün".as_bytes());
         assert!(matches("gr??n") && matches("grün") && matches("gr{ü,ö}n") && matches("gr*"));
-        assert!(!matches("gr?n") && !matches("GRÜN") && !matches(""));
+        assert!(!matches("gr?n") && !matches("GRÜN"));
     }
 
     #[test]

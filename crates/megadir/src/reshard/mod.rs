@@ -261,7 +261,7 @@ impl Progress {
         Self::default()
     }
 
-    /// Returns the number of files moved so far.
+    /// Returns the number of files moved so far; in a survey or a check, that of entries looked at.
     pub fn moved(&self) -> u64 {
         self.moved.load(Ordering::Relaxed)
     }

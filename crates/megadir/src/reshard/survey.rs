@@ -140,6 +140,10 @@ impl Visit for Surveyor<'_> {
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) {
+        // A count before a run is no progress of the run.
+        if self.foresight.is_some() {
+            self.progress.more(1);
+        }
         let Some(placed) = self.judge.look(at.path, name, kind) else { return };
         let foreseen = match &mut self.foresight {
             Some(foresight) => foresight.look(at, name, &placed),

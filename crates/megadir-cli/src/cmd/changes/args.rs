@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Inventory written by 'megadir scan', or a folder of its parts
     #[arg(value_name = "INVENTORY", value_parser = directory_parser())]
     pub(super) inventory: PathBuf,
-    /// Present path of the tree, or a newer inventory of it [default: the path that was scanned]
+    /// Present path of the tree, with which printed paths begin, or a newer inventory of it [default: the path that was scanned, made absolute]
     #[arg(value_name = "PATH|INVENTORY", value_parser = directory_parser())]
     pub(super) path: Option<PathBuf>,
     /// End records with NUL: kind, tab, path; renamed entries have a second record: `from`, tab, path
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "entries",
         conflicts_with_all = WITHOUT_GAINS)]
     pub(super) gains: Option<By>,
-    /// With --gains, number of directories to list [default: 10; 1000 with --json]
+    /// With --gains, number of directories to list [default: 10; all with --json]
     #[arg(short = 'n', long, value_name = "N", value_parser = top, requires = "gains")]
     #[arg(conflicts_with_all = WITHOUT_GAINS)]
     pub(super) top: Option<usize>,

@@ -14,7 +14,6 @@ use crate::ui::output::{Ended, Output};
 use crate::ui::screen::aligned;
 
 const TOP: usize = 10;
-const TOP_JSON: usize = 1000;
 
 pub(super) fn write(
     gains: &Gains,
@@ -23,8 +22,11 @@ pub(super) fn write(
     lines: &Lines,
     output: &mut Output,
 ) -> Result<(), Ended> {
-    let top = args.top.unwrap_or(if args.json { TOP_JSON } else { TOP });
-    let ranked = ranked(gains, by, top);
+    let mut ranked = ranked(gains, by);
+    // A list for programs is whole, because it has no place for the number of those that are missing.
+    let top = args.top.unwrap_or(if args.json { usize::MAX } else { TOP });
+    let more = ranked.len().saturating_sub(top);
+    ranked.truncate(top);
     if args.json {
         for gain in ranked {
             json(&mut output.text, gain, &lines.path(gain.root, &gain.path), gains.has_allocated);
@@ -52,11 +54,15 @@ pub(super) fn write(
         output.text.push(b'\n');
         output.made()?;
     }
+    if more > 0 {
+        let more = look.counted(more as u64, "more directory", "more directories");
+        output.text.extend_from_slice(format!("... {more} with a gain (-n N lists more)\n").as_bytes());
+    }
     output.flush()
 }
 
 /// Largest first; among equal ones by path, so that a directory comes before the directories below it.
-fn ranked(gains: &Gains, by: By, top: usize) -> Vec<&Gain> {
+fn ranked(gains: &Gains, by: By) -> Vec<&Gain> {
     let value = |gain: &Gain| match by {
         By::Entries => i128::from(gain.entries),
         By::Allocated => gain.allocated,
@@ -64,7 +70,6 @@ fn ranked(gains: &Gains, by: By, top: usize) -> Vec<&Gain> {
     };
     let mut ranked: Vec<&Gain> = gains.directories.iter().filter(|gain| value(gain) > 0).collect();
     ranked.sort_by_key(|gain| Reverse(value(gain)));
-    ranked.truncate(top);
     ranked
 }
 

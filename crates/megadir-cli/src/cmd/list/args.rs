@@ -115,7 +115,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = top, help_heading = "Output")]
     #[arg(allow_negative_numbers = true)]
     pub(super) top: Option<usize>,
-    /// Print only the number of entries
+    /// Print only the number of entries, with its path if several are given
     ///
     /// Every entry that exists all the time is counted once. One that is created, removed or renamed meanwhile may be counted or not; so may
     /// one that is replaced by rename on btrfs and tmpfs, and any entry of a changing directory on ntfs3.

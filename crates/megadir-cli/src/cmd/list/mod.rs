@@ -146,7 +146,8 @@ impl<'a> Run<'a> {
             format,
             end: if args.null { 0 } else { b'\n' },
             escape: is_terminal && !args.null && format != Format::Json,
-            with_path: args.recursive || args.directories.len() > 1,
+            // One number needs no path.
+            with_path: args.directories.len() > 1 || args.recursive && !args.count,
             with_inodes: format != Format::Json || args.directories.iter().all(|path| lists_inodes(path)),
         };
         let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new), false)?);

@@ -88,9 +88,6 @@ impl Args {
         if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {
             return Err(CliError::usage("--from and --to are the same layout: no file would be moved"));
         }
-        if self.exclude.iter().any(String::is_empty) {
-            return Err(CliError::usage("--exclude '': no name is empty"));
-        }
         if self.renew && *self.to.layout.depths().end() == 0 {
             return Err(CliError::usage(
                 "--renew: the new layout has files in the directory itself; use --into",

@@ -20,7 +20,7 @@ use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::layout::{Named, without_ending};
 use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
-use crate::cmd::progress::watched;
+use crate::cmd::progress::{self, watched};
 use crate::exit::{CliError, describe, kind};
 use crate::ui::message::quoted;
 
@@ -221,12 +221,16 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
     let progress = Progress::new();
     let on_failure = |error: Error| results.failed(&error);
     let options = work.options(args, &on_failure);
+    let shown = progress::Progress::new("entries looked at", false);
     let look = || {
         if interrupt.asked() {
             progress.cancel();
         }
+        shown.counter().set(progress.moved());
     };
-    let counted: Survey = watched(look, || survey(&work.directory, &options, &progress))?;
+    let counted = watched(look, || survey(&work.directory, &options, &progress));
+    drop(shown);
+    let counted: Survey = counted?;
     let expected = Expected {
         survey: counted,
         room: Room::look(work),

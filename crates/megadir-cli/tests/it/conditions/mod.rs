@@ -244,15 +244,24 @@ fn new_fields_match_stat() {
 
 /// `remove --exclude "$KEEP"` with an unset variable would otherwise remove what was to be kept.
 #[test]
-fn an_empty_glob_is_refused_before_anything_happens() {
+fn a_glob_that_no_entry_can_match_is_refused_before_anything_happens() {
     let scratch = scratch();
     std::fs::create_dir(scratch.path().join("d")).unwrap();
     fill(&scratch.path().join("d"), &["keep"]);
     for option in ["--exclude", "--match", "--path-match"] {
         for command in [&["remove", "--yes"][..], &["list"], &["usage"], &["scan", "--csv"]] {
-            let ran = run(scratch.path(), &[command, &[option, "", "d"]].concat());
-            ran.complains(2, &[option, "empty glob", "shell variable"]);
+            for glob in ["", "{,}"] {
+                let ran = run(scratch.path(), &[command, &[option, glob, "d"]].concat());
+                ran.complains(2, &[option, "empty glob", "variable unset"]);
+            }
+            for glob in [".", ".."] {
+                run(scratch.path(), &[command, &[option, glob, "d"]].concat()).complains(2, &[option, glob]);
+            }
         }
+    }
+    for glob in ["", ".", ".."] {
+        let words = ["reshard", "--yes", "--to", "digest:1", "--exclude", glob, "d"];
+        run(scratch.path(), &words).complains(2, &["--exclude", glob]);
     }
     assert!(scratch.path().join("d/keep").exists());
 }

@@ -72,9 +72,10 @@ fn count_counts_with_and_without_filters() {
     assert_eq!(count(&["--type", "f"]), "3\n");
     assert_eq!(count(&["--match", "*.tmp"]), "3\n");
     assert_eq!(count(&["--match", "*.tmp", "--type", "f"]), "2\n");
-    assert_eq!(count(&["-r"]), "6\t.\n");
-    assert_eq!(count(&["-r", "-g", "*.tmp"]), "4\t.\n");
+    assert_eq!(count(&["-r"]), "6\n");
+    assert_eq!(count(&["-r", "-g", "*.tmp"]), "4\n");
     assert_eq!(count(&[".", "empty", "d.tmp"]), "5\t.\n0\tempty\n1\td.tmp\n");
+    assert_eq!(count(&["-r", ".", "empty", "d.tmp"]), "6\t.\n0\tempty\n1\td.tmp\n");
     assert_eq!(count(&["--json"]), "{\"v\":1,\"dir\":\".\",\"count\":5}\n");
     assert_eq!(
         count(&["--json", "empty", "."]),

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use megadir_testkit::mount::{EXT4, Mount, run as run_tool};
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, run as run_tool};
 use megadir_testkit::require;
 
 use crate::support::{Ran, by_std, fill, named, run, run_as_nobody, scratch, unprivileged};
@@ -68,6 +68,22 @@ fn read_only_mount_keeps_and_reports_every_entry() {
     assert_eq!(ran.err.matches("Read-only file system").count(), 2, "{ran:?}");
     assert_eq!(by_std(&at.join("t")), named(&["f", "g"]));
     remount("remount,rw").unwrap();
+}
+
+#[test]
+fn a_read_only_snapshot_stays_and_a_dry_run_foresees_it() {
+    let mount = require!(Mount::make(&BTRFS));
+    let at = mount.path();
+    let btrfs = |words: &[&str]| run_tool(Command::new("btrfs").args(words).current_dir(&at));
+    require!(btrfs(&["subvolume", "create", "v"]));
+    fill(&at, &["v/f", "v/g", "t/", "t/f"]);
+    btrfs(&["subvolume", "snapshot", "-r", "v", "t/s"]).unwrap();
+    let dry = run(&at, &["remove", "--dry-run", "t"]);
+    assert!(dry.out.starts_with(b"would remove 1 entry, "), "{dry:?}");
+    let ran = run(&at, &["remove", "--yes", "t"]);
+    foresaw(&dry, &ran);
+    assert_eq!((ran.code, ran.err.matches("Read-only file system").count()), (Some(1), 2), "{ran:?}");
+    assert_eq!((by_std(&at.join("t")), by_std(&at.join("t/s"))), (named(&["s"]), named(&["f", "g"])));
 }
 
 #[test]

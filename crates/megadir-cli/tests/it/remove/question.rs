@@ -11,7 +11,11 @@ use crate::support::{fill, have, run, scratch, shell};
 fn on_terminal(at: &Path, typed: &str, options: &str) -> (Option<i32>, String) {
     let line = format!("(printf '{typed}'; sleep 1) | script -qec \"$M remove {options}\" /dev/null");
     let ran = shell(at, &line);
-    (ran.code, String::from_utf8(ran.out).unwrap().replace("\r\n", "\n").replace("\n  ", " "))
+    let shown = String::from_utf8(ran.out).unwrap().replace("\r\n", "\n");
+    let question = shown.split_inclusive("[y/N]").filter(|text| text.ends_with("[y/N]"));
+    let mut lines = question.flat_map(str::lines).filter(|line| !line.starts_with('\u{1b}'));
+    assert!(lines.all(|line| line.chars().count() < 80), "{shown}");
+    (ran.code, shown.replace("\n  ", " "))
 }
 
 fn filled(at: &Path, entries: usize) {

@@ -25,7 +25,7 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "git", "--to", "digest:2", "--into", "t", "t"], "omit --into"),
         (&["--from", "flat", "--to", "ccache", "--into", ".", "t"], "only counted in place"),
         (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
-        (&["--from", "git", "--to", "flat", "--exclude", "", "t"], "no name is empty"),
+        (&["--from", "git", "--to", "flat", "--exclude", "", "t"], "empty glob"),
         (&["--to", "flat", "t"], "--from git"),
         (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
     ] {
