@@ -12,6 +12,9 @@ use crate::report::Report;
 use crate::text;
 use crate::warning::{displayed, incomplete_line};
 
+/// No address: the page is in every copy of the source.
+const READING: &str = "How to read this: `docs/how-to-read-a-report.md` of megadir.";
+
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
     let mut legends = Legends::default();
@@ -69,6 +72,7 @@ fn findings(page: &mut String, report: &Report) {
     page.push('\n');
     paragraph(page, &run_line(report));
     cache_lines(&report.summary).iter().for_each(|(_, line)| paragraph(page, line));
+    page.push_str(&format!("{READING}\n\n"));
 }
 
 fn warnings(page: &mut String, report: &Report) {
