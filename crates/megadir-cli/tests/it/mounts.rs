@@ -422,8 +422,8 @@ fn beside_a_replacer(at: &Path, files: usize, work: impl FnOnce()) {
     });
 }
 
-#[test]
-fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+/// Compares scans by `command` with the files that are there all the time.
+fn scans_hold_every_file(command: &str) {
     const FILES: usize = 20_000;
     let scratch = scratch_in_memory();
     let at = scratch.path();
@@ -431,10 +431,22 @@ fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
     (0..FILES).for_each(|file| std::fs::write(at.join(format!("tree/f{file}")), "x").unwrap());
     beside_a_replacer(at, FILES, || {
         for _ in 0..5 {
-            run(at, &["scan", "-q", "-o", "now.parquet", "tree"]);
+            shell(at, &format!("{command} scan -q -o now.parquet tree"));
             assert_eq!(object(at, &["usage", "--json", "now.parquet"])["entries"], FILES);
         }
     });
+}
+
+#[test]
+fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+    scans_hold_every_file("$M");
+}
+
+#[test]
+fn a_scan_without_descriptors_for_a_second_listing_holds_every_file_that_is_replaced_meanwhile() {
+    require!(have("strace"));
+    // The directory is opened by its name, and again as `.`.
+    scans_hold_every_file("strace -f -qq -o log -P . -e trace=openat -e inject=openat:error=EMFILE $M");
 }
 
 #[test]
