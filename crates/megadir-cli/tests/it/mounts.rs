@@ -53,6 +53,9 @@ const EROFS: (&str, &str) = (
     "test -e image || mkfs.erofs image below >/dev/null 2>&1 && mount -t erofs -o loop,ro image here",
 );
 
+const FUSE_ZIP: (&str, &str) =
+    ("fuse-zip", "test -e a.zip || python3 -m zipfile -c a.zip below/* && fuse-zip -r a.zip here");
+
 impl Shown {
     pub(crate) fn mount(
         (tool, script): (&'static str, &'static str),
@@ -326,6 +329,16 @@ fn each_mount_in_a_tree_is_compared_by_its_own_trusted_facts() {
     unmount(&local).unwrap();
     let replaced = replaced.unwrap();
     assert!(replaced.lines().any(|line| line.contains("/local/a") && line.contains("inode")), "{replaced}");
+}
+
+#[test]
+fn a_root_with_the_time_of_mounting_is_no_change_after_a_remount() {
+    let shown = require!(Shown::mount(FUSE_ZIP, three_directories));
+    let at = shown.at();
+    run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+    std::thread::sleep(Duration::from_millis(1100));
+    shown.remount();
+    assert_eq!(unnumbered(&shown, &ONLY), [""; 0]);
 }
 
 const SSHFS_OTHERWISE: &str = "sshfs -o ssh_command=\"$PWD/pipe\" HOST:\"$PWD/below/\" here";

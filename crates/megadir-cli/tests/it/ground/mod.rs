@@ -163,3 +163,27 @@ fn where_directories_have_no_index_advice_spreads_from_a_thousand_files_on_and_l
         assert!(names.contains(&&"linear".into()), "{}: {limits}", kind.name);
     }
 }
+
+/// 9p has the number of the host's file system in statfs(2), whose limits are not those of the server.
+#[test]
+fn where_a_server_has_the_directory_limits_offers_to_name_its_file_system() {
+    for kind in [mounted::NINE_P, mounted::NFS, mounted::SMB] {
+        let mounted = match Mounted::make(&kind) {
+            Ok(mounted) => mounted,
+            Err(why) => {
+                let test = "ground::where_a_server_has_the_directory";
+                return require::unavailable(test, &why);
+            }
+        };
+        let at = mounted.path();
+        fill(&at, &["d/"]);
+        let text = String::from_utf8_lossy(&run(&at, &["limits", "d"]).quiet()).into_owned();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = words.join(" ");
+        assert!(
+            words.contains("name it, such as --as ext4") && !words.contains("directory index"),
+            "{}: {text}",
+            kind.name
+        );
+    }
+}

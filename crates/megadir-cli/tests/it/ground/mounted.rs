@@ -189,7 +189,7 @@ pub(super) const NFS: Kind = Kind {
 };
 pub(super) const NFS_OF_FAT: Kind = Kind {
     name: "nfs 4.2 of vfat",
-    make: "truncate -s 64M $I; mkfs.vfat $I; mount -t vfat -o loop,noatime $I $S; serve-nfs $S",
+    make: "truncate -s 64M $I; mkfs.vfat -F 32 $I; mount -t vfat -o loop,noatime $I $S; serve-nfs $S",
     ..NFS
 };
 pub(super) const SMB: Kind = Kind {

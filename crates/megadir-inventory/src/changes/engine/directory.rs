@@ -24,6 +24,8 @@ pub(super) struct Live {
     pub(super) is_same: bool,
     pub(super) was_read: bool,
     pub(super) new: Facts,
+    /// Steps of the comparison that had ended when this one began.
+    pub(super) begun: u64,
 }
 
 #[derive(Debug)]
@@ -47,7 +49,7 @@ pub(super) enum Opened {
 impl Live {
     pub(super) fn root(root: u32, at: At, facts: Facts) -> Self {
         let path = TreePath::root();
-        Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts }
+        Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts, begun: 0 }
     }
 
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {

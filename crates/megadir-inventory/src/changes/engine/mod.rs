@@ -125,6 +125,8 @@ struct State<S> {
     later: Vec<Job>,
     source: Option<S>,
     working: usize,
+    /// Steps that have ended.
+    ended: u64,
     failed: Option<Error>,
 }
 
@@ -138,7 +140,7 @@ impl<S> State<S> {
         let is_idle = self.ready.is_empty() && self.working == 0;
         // Before more is read: the rows of all that is below these directories wait for them.
         if is_idle && let Some(job) = self.later.pop() {
-            return Some(Step::Work(job));
+            return Some(self.begin(job));
         }
         let few = self.ready_rows < ahead_rows || self.ready.is_empty();
         let room = self.table.early_bytes() < EARLY_BYTES_MAX || is_idle;
@@ -150,10 +152,17 @@ impl<S> State<S> {
         }
         let job = self.ready.pop()?;
         self.ready_rows -= job.rows();
-        Some(Step::Work(job))
+        Some(self.begin(job))
     }
 
-    /// Puts a directory off that could not be opened for want of descriptors, or returns it if nothing else of the comparison is open.
+    fn begin(&self, mut job: Job) -> Step<S> {
+        if let Job::Directory(Fate::Here(live), _) = &mut job {
+            live.begun = self.ended;
+        }
+        Step::Work(job)
+    }
+
+    /// Puts a directory off that could not be opened for want of descriptors, or returns it if nothing else of the comparison was open.
     /// Parents that are open only because directories below them wait are closed at once.
     fn put_off<'t>(&mut self, mut job: Job, tree: impl Fn(u32) -> Option<&'t Arc<Dir>>) -> Option<Job> {
         let ready = self.ready.iter_mut().chain([&mut job]).filter_map(|job| match job {
@@ -168,7 +177,9 @@ impl<S> State<S> {
             self.push(job);
             return None;
         }
-        if self.working == 1 && self.ready.is_empty() {
+        // No other step has ended since this one began, and none goes on.
+        let was_alone = matches!(&job, Job::Directory(Fate::Here(live), _) if live.begun == self.ended);
+        if was_alone && self.working == 1 && self.ready.is_empty() {
             return Some(job);
         }
         self.later.push(job);
@@ -216,6 +227,7 @@ pub(crate) fn compare<S: Source>(
         later: Vec::new(),
         source: Some(source),
         working: 0,
+        ended: 0,
         failed: None,
     };
     let root_devices = comparing.trees.iter().map(|_| OnceLock::new()).collect();
@@ -277,6 +289,7 @@ impl<S: Source> Shared<'_, S> {
     fn next(&self, worked: bool) -> Step<S> {
         let mut state = self.lock();
         state.working -= usize::from(worked);
+        state.ended += u64::from(worked);
         loop {
             if self.comparing.watch.stop.load(Ordering::Relaxed) {
                 state.failed.get_or_insert(interrupted("compare"));
@@ -437,6 +450,7 @@ mod tests {
             later: Vec::new(),
             source: Some(()),
             working: 0,
+            ended: 0,
             failed: None,
         }
     }
@@ -476,6 +490,11 @@ mod tests {
         assert_eq!((state.ready.len(), state.later.len()), (1, 1));
         state.ready.clear();
         let job = state.later.pop().unwrap();
+        state.ended = 1;
+        assert!(state.put_off(job, tree).is_none(), "another one was open meanwhile");
+        state.working = 0;
+        let Some(Step::Work(job)) = state.step(0) else { unreachable!("it was put off") };
+        state.working = 1;
         assert!(state.put_off(job, tree).is_some(), "nothing else is open");
     }
 
