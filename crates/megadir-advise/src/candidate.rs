@@ -70,7 +70,12 @@ pub(crate) fn hashed(question: &Question, new_dir: &NewDir) -> [Candidate; 2] {
         fits.unwrap_or_else(|| of(all[all.len() - 1]))
     };
     let few = question.files < FEW;
-    let (one, two) = if few { (&ONE[..], &TWO[..]) } else { (&ONE[1..], &TWO[2..]) };
+    let (one, two) = match new_dir.capacity {
+        // A directory of 4096 directories is searched name by name as well.
+        Capacity::Linear => (&ONE[..2], &TWO[..]),
+        _ if few => (&ONE[..], &TWO[..]),
+        _ => (&ONE[1..], &TWO[2..]),
+    };
     [one, two].map(narrowest)
 }
 

@@ -135,10 +135,10 @@ fn ext4_with_small_blocks() {
 fn ext4_without_index() {
     #[rustfmt::skip]
     holds_to(&EXT4_LINEAR, [
-        "digest:1", "digest:3", "digest:2/2", "digest:3/2",
-        "digest:1", "digest:3", "digest:2/2", "digest:3/2",
-        "digest:1", "digest:3", "digest:2/2", "digest:3/2",
-        "digest:1", "digest:3", "digest:2/2", "digest:3/2",
+        "digest:1", "digest:2/1", "digest:2/2", "digest:3/2",
+        "digest:1", "digest:2/1", "digest:2/2", "digest:3/2",
+        "digest:1", "digest:2/1", "digest:2/2", "digest:3/2",
+        "digest:1", "digest:2/1", "digest:2/2", "digest:3/2",
     ]);
 }
 
@@ -169,11 +169,15 @@ fn directories_that_are_searched_name_by_name_are_spread_from_a_thousand_files_o
         let limits = Limits::judge(facts.clone(), false);
         let new_dir = NewDir::of(&limits, false);
         assert_eq!(new_dir.capacity, Capacity::Linear, "{file_system}");
-        for (files, is_flat) in [(1_000, true), (1_001, false), (1_000_000, false)] {
+        for (files, is_flat) in [(1_000, true), (1_001, false), (1_000_000, false), (50_000_000, false)] {
             let question = Question { files, writers: 1, churn: false, pattern: Pattern::Mixed };
             let all = candidates(&question, &new_dir, &[]);
             let advice = advise(&question, &limits, &all, None, false);
             assert_eq!(advice.layout.levels() == 0, is_flat, "{file_system}, {files}");
+            // Directories of directories are searched in the same way.
+            let widths = advice.layout.layout.levels().iter().map(|digits| 16_u64.pow(u32::from(*digits)));
+            let most = widths.chain([advice.layout.fullest]).max();
+            assert!(most <= Some(1_000), "{file_system}, {files}: {:?}", advice.layout);
         }
     }
 }

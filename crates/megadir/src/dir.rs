@@ -16,6 +16,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::retry_on_intr;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use std::sync::OnceLock;
 
 #[cfg(windows)]
 mod windows;
@@ -28,6 +30,9 @@ pub struct Dir {
     path: DirPath,
     #[cfg(unix)]
     descriptor: OwnedFd,
+    /// Once it was queried: on network and FUSE mounts each query is a request to the server.
+    #[cfg(unix)]
+    file_system: OnceLock<FileSystem>,
     #[cfg(windows)]
     handle: std::os::windows::io::OwnedHandle,
 }
@@ -52,7 +57,7 @@ impl Dir {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let descriptor = retry_on_intr(|| rustix::fs::open(path, OPEN, Mode::empty())).at("open", path)?;
-        Ok(Self { path: path.into(), descriptor })
+        Ok(Self::of(path.into(), descriptor))
     }
 
     /// Opens a directory below this one by name. A symbolic link is refused, not followed. Errors: as
@@ -63,7 +68,7 @@ impl Dir {
         let flags = OPEN | OFlags::NOFOLLOW;
         let opened = retry_on_intr(|| rustix::fs::openat(&self.descriptor, name, flags, Mode::empty()));
         let descriptor = opened.map_err(|error| Error::io("open", &self.entry_path(name), error.into()))?;
-        Ok(Self { path: self.path.child(name), descriptor })
+        Ok(Self::of(self.path.child(name), descriptor))
     }
 
     /// Opens a directory below this one, or returns `None` if a file system is mounted there, which is not
@@ -74,7 +79,7 @@ impl Dir {
         use rustix::fs::ResolveFlags;
         self.check_component(name)?;
         match open_below(self.as_fd(), name, ResolveFlags::NO_XDEV, seem_to_be_on_one_mount) {
-            Ok(descriptor) => Ok(Some(Self { path: self.path.child(name), descriptor })),
+            Ok(descriptor) => Ok(Some(Self::of(self.path.child(name), descriptor))),
             Err(rustix::io::Errno::XDEV) => Ok(None),
             Err(error) => Err(Error::io("open", &self.entry_path(name), error.into())),
         }
@@ -88,12 +93,12 @@ impl Dir {
 
     /// Opens this directory again as a separate [`Dir`]. Errors: as [`Dir::reopen`].
     pub fn again(&self) -> Result<Self> {
-        Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
+        Ok(self.same(self.reopen()?))
     }
 
     /// Wraps an open directory, such as one from another process. `path` is for messages only.
     pub fn from_descriptor(descriptor: OwnedFd, path: impl Into<PathBuf>) -> Self {
-        Self { path: DirPath::from(&*path.into()), descriptor }
+        Self::of(DirPath::from(&*path.into()), descriptor)
     }
 
     /// A directory that may not be searched (`r--`) cannot be reopened: the reader then shares this
@@ -115,12 +120,21 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     pub(crate) fn again_for_reader(&self) -> Result<Self> {
-        Ok(Self { path: self.path.clone(), descriptor: self.reopen_for_reader()? })
+        Ok(self.same(self.reopen_for_reader()?))
+    }
+
+    fn of(path: DirPath, descriptor: OwnedFd) -> Self {
+        Self { path, descriptor, file_system: OnceLock::new() }
+    }
+
+    /// Another descriptor of this directory.
+    fn same(&self, descriptor: OwnedFd) -> Self {
+        Self { path: self.path.clone(), descriptor, file_system: self.file_system.clone() }
     }
 
     /// File system that holds the directory.
     pub fn file_system(&self) -> FileSystem {
-        FileSystem::of(self.descriptor.as_fd())
+        *self.file_system.get_or_init(|| FileSystem::of(self.descriptor.as_fd()))
     }
 
     /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as fstat(2).

@@ -36,7 +36,7 @@ Written by `cargo xtask ground` from the tests `ground::` (`cargo test -p megadi
 *exact*: equal to the system calls, and nothing else. *refused*: with the message below the table, and nothing was changed. *differs*: wrong. -: does not apply.
 `list`, `usage`: a tree of 210 entries with nested directories and links. `limits`: full or read-only if and only if nothing can be created.
 `changes`: no line if nothing was changed, also after the file system was mounted again; exactly the lines of a file added, one removed, one rewritten at the same size, a directory renamed, one moved to another directory.
-`reshard`: 200 files into directories by the first two characters. `remove`: the tree, and the dry run counts what the run removes.
+`reshard`: 200 files into directories by the first two characters; the dry run fails where the run does. `remove`: the tree, and the dry run counts what the run removes.
 Of file systems without a row (HFS, HFS+, CephFS, Lustre, GPFS, BeeGFS, MooseFS, GlusterFS, ZFS, s3fs, securefs, rclone, exfat-fuse, archivemount, ratarmount, fuse-zip), megadir has what earlier runs on them or their documentation show: `megadir doctor DIR` prints it.
 
 ";

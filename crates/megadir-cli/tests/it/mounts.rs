@@ -53,6 +53,9 @@ const EROFS: (&str, &str) = (
     "test -e image || mkfs.erofs image below >/dev/null 2>&1 && mount -t erofs -o loop,ro image here",
 );
 
+const FUSE_ZIP: (&str, &str) =
+    ("fuse-zip", "test -e a.zip || python3 -m zipfile -c a.zip below/* && fuse-zip -r a.zip here");
+
 impl Shown {
     pub(crate) fn mount(
         (tool, script): (&'static str, &'static str),
@@ -328,6 +331,16 @@ fn each_mount_in_a_tree_is_compared_by_its_own_trusted_facts() {
     assert!(replaced.lines().any(|line| line.contains("/local/a") && line.contains("inode")), "{replaced}");
 }
 
+#[test]
+fn a_root_with_the_time_of_mounting_is_no_change_after_a_remount() {
+    let shown = require!(Shown::mount(FUSE_ZIP, three_directories));
+    let at = shown.at();
+    run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+    std::thread::sleep(Duration::from_millis(1100));
+    shown.remount();
+    assert_eq!(unnumbered(&shown, &ONLY), [""; 0]);
+}
+
 const SSHFS_OTHERWISE: &str = "sshfs -o ssh_command=\"$PWD/pipe\" HOST:\"$PWD/below/\" here";
 
 #[test]
@@ -422,8 +435,8 @@ fn beside_a_replacer(at: &Path, files: usize, work: impl FnOnce()) {
     });
 }
 
-#[test]
-fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+/// Compares scans by `command` with the files that are there all the time.
+fn scans_hold_every_file(command: &str) {
     const FILES: usize = 20_000;
     let scratch = scratch_in_memory();
     let at = scratch.path();
@@ -431,10 +444,22 @@ fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
     (0..FILES).for_each(|file| std::fs::write(at.join(format!("tree/f{file}")), "x").unwrap());
     beside_a_replacer(at, FILES, || {
         for _ in 0..5 {
-            run(at, &["scan", "-q", "-o", "now.parquet", "tree"]);
+            shell(at, &format!("{command} scan -q -o now.parquet tree"));
             assert_eq!(object(at, &["usage", "--json", "now.parquet"])["entries"], FILES);
         }
     });
+}
+
+#[test]
+fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+    scans_hold_every_file("$M");
+}
+
+#[test]
+fn a_scan_without_descriptors_for_a_second_listing_holds_every_file_that_is_replaced_meanwhile() {
+    require!(have("strace"));
+    // The directory is opened by its name, and again as `.`.
+    scans_hold_every_file("strace -f -qq -o log -P . -e trace=openat -e inject=openat:error=EMFILE $M");
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub(crate) struct Proof {
     /// Inode numbers identify files. False where they are made up when a file enters a cache, see
     /// [`megadir::mount_traits::InodeNumbers`].
     pub(crate) numbers: bool,
-    /// Directory times are current wherever they are read. Listings on Windows may have older ones.
+    /// Directory times are current wherever they are read. Listings on Windows may have older ones. False also where directories do not
+    /// keep their times, see [`MountTraits::directory_times_last`].
     pub(crate) directory_times: bool,
     /// Subvolume stubs are possible, see [`crate::volumes::is_stub`].
     pub(crate) stubs: bool,
@@ -55,6 +56,7 @@ impl Proof {
             directory_rename: traits.directory_rename,
             change_times: traits.stores_change_times,
             directory_births: traits.directory_births_last,
+            directory_times: Self::COMMON.directory_times && traits.directory_times_last,
             ..Self::COMMON
         }
     }

@@ -22,6 +22,12 @@ impl Both {
     pub(crate) fn rows(&self) -> usize {
         self.before.len() + self.now.as_ref().map_or(0, |block| block.len())
     }
+
+    /// Memory of the rows.
+    pub(crate) fn bytes(&self) -> usize {
+        let blocks = [Some(&self.before), self.now.as_ref()].into_iter().flatten();
+        blocks.map(|block| size_of::<Block>() + block.heap_bytes()).sum()
+    }
 }
 
 pub(crate) trait Source: Send {

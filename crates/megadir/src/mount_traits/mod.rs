@@ -57,6 +57,9 @@ pub struct MountTraits {
     /// A directory keeps its time of birth. Linux's exFAT sets it to the current time whenever an entry of the directory is renamed
     /// (6.1 and 6.12).
     pub directory_births_last: bool,
+    /// A directory keeps its times. fuse-zip and ratarmount give the root of the mount the time of mounting, rclone a directory the time
+    /// at which it read it.
+    pub directory_times_last: bool,
     /// A create or a failing look-up searches a directory name by name.
     pub searches_linearly: bool,
 }
@@ -192,6 +195,7 @@ impl MountTraits {
             ("directory_rename", self.directory_rename.to_string()),
             ("stored_ctime", yes_no(self.stores_change_times)),
             ("lasting_directory_births", yes_no(self.directory_births_last)),
+            ("lasting_directory_times", yes_no(self.directory_times_last)),
             ("linear_search", yes_no(self.searches_linearly)),
         ]
     }

@@ -23,6 +23,7 @@ const LOCAL: MountTraits = MountTraits {
     directory_rename: DirectoryRename::KeepsTimes,
     stores_change_times: true,
     directory_births_last: true,
+    directory_times_last: true,
     searches_linearly: false,
 };
 
@@ -255,8 +256,10 @@ pub static ROWS: &[MountTraits] = &[
         drivers: &["fuse.unionfs", "fuse.unionfs-fuse", "fuse.s3fs", "fuse.securefs"],
         ..FUSE_WITHOUT_INODES
     },
+    MountTraits { drivers: &["fuse.archivemount"], ..FUSE_WITHOUT_INODES },
     MountTraits {
-        drivers: &["fuse.archivemount", "fuse.fuse-zip", "fuse.ratarmount"],
+        drivers: &["fuse.fuse-zip", "fuse.ratarmount"],
+        directory_times_last: false,
         ..FUSE_WITHOUT_INODES
     },
     // Mounted as writable, and every change is refused with ENOSYS.
@@ -265,7 +268,12 @@ pub static ROWS: &[MountTraits] = &[
         is_read_only: true,
         ..FUSE_WITHOUT_INODES
     },
-    MountTraits { drivers: &["fuse.rclone"], inode_numbers: InodeNumbers::OfPaths, ..FUSE_WITH_INODES },
+    MountTraits {
+        drivers: &["fuse.rclone"],
+        inode_numbers: InodeNumbers::OfPaths,
+        directory_times_last: false,
+        ..FUSE_WITH_INODES
+    },
     // By the option `use_ino`, which the mount table does not show.
     MountTraits {
         drivers: &["fuse.mergerfs"],

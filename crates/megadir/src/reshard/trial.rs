@@ -28,15 +28,16 @@ pub(super) fn check(top: &Dir, offline: bool) -> Result<()> {
         return refusal_of_directories(top, error, &mount);
     }
     let renamed = rename(top);
-    let linked = (renamed == Err(Errno::INVAL) && offline).then(|| link(top));
+    // Without `offline` as well, so that it is named only where it works.
+    let linked = if renamed == Err(Errno::INVAL) { link(top) } else { Ok(()) };
     remove(top).at("remove", &top.entry_path(TRIED[0].as_bytes()))?;
     let reason = match (renamed, linked) {
-        (Err(Errno::INVAL), None) => {
+        (Err(Errno::INVAL), Err(error)) if !is_passing(error) => {
+            "this file system can neither rename without replacing (RENAME_NOREPLACE) nor link files: copy them to another one"
+        }
+        (Err(Errno::INVAL), _) if !offline => {
             "this file system cannot rename without replacing (RENAME_NOREPLACE): stop all programs that change files there, and add \
              --offline, which links and unlinks"
-        }
-        (Err(Errno::INVAL), Some(Err(error))) if !is_passing(error) => {
-            "this file system can neither rename without replacing (RENAME_NOREPLACE) nor link files: copy them to another one"
         }
         _ => return Ok(()),
     };

@@ -24,6 +24,8 @@ use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(target_os = "linux")]
+use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 #[cfg(target_os = "linux")]
 use crate::inodes_ahead::Below;
@@ -244,7 +246,7 @@ impl<C: WalkContext> Worker<C> {
             Ok(Entered::Here(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
             Ok(Entered::OtherMount(path)) => Some(Output::OtherMount(path)),
             Ok(Entered::PutOff) => None,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+            Err(error) if is_not_there(&error) => None,
             Err(error) => Some(Output::Error(error)),
         }
     }
@@ -298,15 +300,24 @@ impl<C: WalkContext> Worker<C> {
 
     /// Opens the directory at a path below `root`, name by name.
     fn open_from(&self, root: &Dir, path: &[u8]) -> Result<DirOrMount> {
-        let mut names = path.split(|byte| *byte == b'/');
-        let mut opened = self.open_below(root, names.next().unwrap_or_default())?;
-        for name in names {
-            match &opened {
-                Ok(parent) => opened = self.open_below(parent, name)?,
-                Err(_) => break,
+        let mut names = path.split(|byte| *byte == b'/').peekable();
+        let mut above = None;
+        loop {
+            let parent = above.as_ref().unwrap_or(root);
+            let opened = self.open_below(parent, names.next().unwrap_or_default());
+            if names.peek().is_none() {
+                return opened;
+            }
+            match opened {
+                Ok(Ok(directory)) => above = Some(directory),
+                // A directory that was renamed meanwhile takes all below it along: they have not vanished.
+                Err(error) if is_not_there(&error) => {
+                    let reason = "renamed or removed meanwhile, with the directories below it";
+                    return Err(Error::new("open", error.path(), ErrorKind::Io, reason));
+                }
+                opened => return opened,
             }
         }
-        Ok(opened)
     }
 
     fn open_below(&self, parent: &Dir, name: &[u8]) -> Result<DirOrMount> {
@@ -371,14 +382,26 @@ impl<C> Frame<C> {
         self.ahead = ahead.read_below(&self.directory.dir, below, what);
     }
 
-    /// Reader of the whole directory, if it is to be listed again. One that cannot be opened is left as it was read.
+    /// Reader of the whole directory, if it is to be listed again. One that cannot be opened is left as it was read, unless only a
+    /// descriptor is wanting.
     fn open_again(&mut self, options: &WalkOptions) -> Option<Box<dyn Reader>> {
         let directory = &self.directory.dir;
         if !self.again.as_mut().is_some_and(|again| again.is_needed(directory)) {
             return None;
         }
-        // Not with the directory's own descriptor, which is at the end.
-        backend().ok()?.open(directory, &read_options(options)).ok()
+        let (backend, options) = (backend().ok()?, read_options(options));
+        // Not with the directory's own descriptor: not every FUSE server can read it again from the start.
+        match backend.open(directory, &options) {
+            #[cfg(target_os = "linux")]
+            Err(error)
+                if error.kind() == ErrorKind::TooManyOpenFiles
+                    && directory.file_system() != FileSystem::Fuse =>
+            {
+                rustix::fs::seek(&**directory, rustix::fs::SeekFrom::Start(0)).ok()?;
+                backend.open_once(directory, &options).ok()
+            }
+            opened => opened.ok(),
+        }
     }
 
     fn read(
@@ -509,6 +532,10 @@ impl<C> Frame<C> {
     }
 }
 
+fn is_not_there(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 fn backend() -> Result<&'static dyn Backend> {
     let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
     backend::find(fast).map_or_else(|| backend::by_name("std"), Ok)
@@ -544,5 +571,28 @@ impl<C> Drop for Worker<C> {
 impl<C> std::fmt::Debug for Worker<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Worker").field("depth", &self.stack.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dir::Dir;
+    use crate::error::ErrorKind;
+    use crate::walk::{WalkOptions, workers};
+
+    #[test]
+    fn a_directory_below_one_that_was_renamed_has_not_vanished() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        let root = || Dir::open(scratch.path()).unwrap();
+        let worker = workers(root(), (), &WalkOptions::new(1)).unwrap().remove(0);
+        let open = || worker.open_from(&root(), b"a/b").map_err(|error| error.kind());
+        assert!(matches!(open(), Ok(Ok(_))));
+        std::fs::rename(at("a"), at("c")).unwrap();
+        assert_eq!(open().unwrap_err(), ErrorKind::Io);
+        std::fs::rename(at("c"), at("a")).unwrap();
+        std::fs::remove_dir(at("a/b")).unwrap();
+        assert_eq!(open().unwrap_err(), ErrorKind::NotFound);
     }
 }

@@ -30,6 +30,7 @@ static TOOLS: &[Tool] = &[
     tool("sshfs", "sshfs", "every command on sshfs"),
     tool("/usr/lib/openssh/sftp-server", "openssh-sftp-server", "every command on sshfs"),
     tool("unionfs", "unionfs-fuse", "every command on unionfs-fuse"),
+    tool("fuse-zip", "fuse-zip", "test of a mount whose root has the time of mounting"),
     tool("squashfuse", "squashfuse", "every command on squashfs through FUSE"),
     tool("mksquashfs", "squashfs-tools", "tests on squashfs"),
     tool("mkfs.erofs", "erofs-utils", "every command on erofs"),

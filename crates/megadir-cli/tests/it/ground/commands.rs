@@ -245,10 +245,18 @@ fn contents(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn reshard(at: &Path) -> Cell {
     let flat = at.join("flat");
     let before = contents(&flat);
-    let ran = run(at, &["reshard", "--yes", "--from", "flat", "--to", "prefix:2", "flat"]);
+    let reshard = |how| run(at, &["reshard", how, "--from", "flat", "--to", "prefix:2", "flat"]);
+    let (dry, ran) = (reshard("--dry-run"), reshard("--yes"));
     let after = contents(&flat);
     if ran.code != Some(0) {
-        return refused(&ran, before == after && std::fs::read_dir(&flat).unwrap().count() == FILES);
+        return match dry.code {
+            Some(0) => Cell::Differs(format!("the dry run has exit code 0, the run {:?}", ran.code)),
+            _ => refused(&ran, before == after && std::fs::read_dir(&flat).unwrap().count() == FILES),
+        };
+    }
+    let expected_out = format!("would move {FILES} files ");
+    if dry.code != Some(0) || !String::from_utf8_lossy(&dry.out).starts_with(&expected_out) {
+        return Cell::Differs(format!("the dry run: {dry:?}"));
     }
     let expected: BTreeMap<PathBuf, Vec<u8>> = before
         .into_iter()

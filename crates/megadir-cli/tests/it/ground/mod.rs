@@ -50,6 +50,7 @@ tests! {
     on_ext2 mounted::EXT2;
     on_ext4 mounted::EXT4;
     on_ext4_without_index mounted::EXT4_LINEAR;
+    on_ext4_with_casefold mounted::EXT4_CASEFOLD;
     on_xfs mounted::XFS;
     on_btrfs mounted::BTRFS;
     on_tmpfs mounted::TMPFS;
@@ -128,5 +129,61 @@ fn on_nfs_a_file_rewritten_here_at_the_same_size_is_modified_at_once() {
         assert!(String::from_utf8_lossy(&ran.out).contains("t/f"), "{text}: {ran:?}");
         run(&at, &["changes", "--update", inventory, "t"]);
         std::thread::sleep(Duration::from_secs(5));
+    }
+}
+
+/// A create searches all names of its directory there.
+#[test]
+fn where_directories_have_no_index_advice_spreads_from_a_thousand_files_on_and_limits_names_the_trap() {
+    use mounted::{EXFAT, EXT2, EXT4_CASEFOLD, EXT4_LINEAR, MINIX, NILFS2, UDF, VFAT};
+    for kind in [EXT2, EXT4_LINEAR, EXT4_CASEFOLD, VFAT, EXFAT, NILFS2, UDF, MINIX] {
+        let mounted = match Mounted::make(&kind) {
+            Err(why) if kind.is_rare => {
+                let test = "ground::where_directories_have_no_index_advice_spreads";
+                require::unavailable(&format!("{test}, {}", kind.name), &why);
+                continue;
+            }
+            mounted => require!(mounted),
+        };
+        let at = mounted.path();
+        fill(&at, &["d/"]);
+        let json = |words: &[&str]| -> serde_json::Value {
+            serde_json::from_slice(&run(&at, words).quiet()).expect("it is JSON")
+        };
+        for (files, layout, rule) in
+            [("900", "flat", "fits"), ("2k", "digest:1", "no-index"), ("1M", "digest:2/1", "no-index")]
+        {
+            let advice = json(&["advise", "--json", "--time", "0s", "--files", files, "d"]);
+            let found = (&advice["layout"]["name"], &advice["rule"]);
+            assert_eq!(found, (&layout.into(), &rule.into()), "{}: {files}", kind.name);
+        }
+        let limits = json(&["limits", "--json", "d"]);
+        let names: Vec<_> =
+            limits["traps"].as_array().into_iter().flatten().map(|trap| &trap["trap"]).collect();
+        assert!(names.contains(&&"linear".into()), "{}: {limits}", kind.name);
+    }
+}
+
+/// 9p has the number of the host's file system in statfs(2), whose limits are not those of the server.
+#[test]
+fn where_a_server_has_the_directory_limits_offers_to_name_its_file_system() {
+    for kind in [mounted::NINE_P, mounted::NFS, mounted::SMB] {
+        let mounted = match Mounted::make(&kind) {
+            Ok(mounted) => mounted,
+            Err(why) => {
+                let test = "ground::where_a_server_has_the_directory";
+                return require::unavailable(test, &why);
+            }
+        };
+        let at = mounted.path();
+        fill(&at, &["d/"]);
+        let text = String::from_utf8_lossy(&run(&at, &["limits", "d"]).quiet()).into_owned();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = words.join(" ");
+        assert!(
+            words.contains("name it, such as --as ext4") && !words.contains("directory index"),
+            "{}: {text}",
+            kind.name
+        );
     }
 }

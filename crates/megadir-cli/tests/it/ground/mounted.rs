@@ -65,6 +65,13 @@ pub(super) const EXT4_LINEAR: Kind = Kind {
     make: "truncate -s 256M $I; mke2fs -q -F -t ext4 -O ^dir_index $I",
     ..ON_LOOP
 };
+/// Case-insensitive from its root on.
+pub(super) const EXT4_CASEFOLD: Kind = Kind {
+    name: "ext4 with casefold",
+    programs: &["mke2fs", "chattr"],
+    make: "truncate -s 256M $I; mke2fs -q -F -t ext4 -O casefold $I",
+    ..rare("mount -t ext4 -o loop,noatime $I $P; if rmdir $P/lost+found; then chattr +F $P; fi")
+};
 pub(super) const XFS: Kind =
     Kind { name: "xfs", programs: &["mkfs.xfs"], make: "truncate -s 512M $I; mkfs.xfs -q -f $I", ..ON_LOOP };
 pub(super) const BTRFS: Kind = Kind {
@@ -182,7 +189,7 @@ pub(super) const NFS: Kind = Kind {
 };
 pub(super) const NFS_OF_FAT: Kind = Kind {
     name: "nfs 4.2 of vfat",
-    make: "truncate -s 64M $I; mkfs.vfat $I; mount -t vfat -o loop,noatime $I $S; serve-nfs $S",
+    make: "truncate -s 64M $I; mkfs.vfat -F 32 $I; mount -t vfat -o loop,noatime $I $S; serve-nfs $S",
     ..NFS
 };
 pub(super) const SMB: Kind = Kind {

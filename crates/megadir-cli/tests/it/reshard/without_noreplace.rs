@@ -114,8 +114,8 @@ fn a_file_system_that_can_neither_rename_so_nor_link_is_refused() {
     let at = bound.path();
     let before = files(&at.join("t"));
     let strace = "strace -f -qq -o /dev/null -e trace=linkat -e inject=linkat:error=EPERM";
-    for way in ["--dry-run", "--yes"] {
-        let ran = shell(&at, &format!("{strace} $M reshard {way} --offline --from flat --to digest:1 t"));
+    for way in ["--dry-run", "--yes", "--dry-run --offline", "--yes --offline"] {
+        let ran = shell(&at, &format!("{strace} $M reshard {way} --from flat --to digest:1 t"));
         is_refused(&ran, "can neither rename without replacing (RENAME_NOREPLACE) nor link files");
         assert_eq!((files(&at.join("t")), directories(&at)), (before.clone(), 1), "{ran:?}");
     }

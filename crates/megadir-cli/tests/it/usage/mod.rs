@@ -3,6 +3,7 @@
 
 mod changing;
 mod output;
+mod requests;
 
 use std::path::Path;
 use std::process::Command;

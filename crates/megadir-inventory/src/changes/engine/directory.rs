@@ -24,14 +24,16 @@ pub(super) struct Live {
     pub(super) is_same: bool,
     pub(super) was_read: bool,
     pub(super) new: Facts,
+    /// Steps of the comparison that had ended when this one began.
+    pub(super) begun: u64,
 }
 
 #[derive(Debug)]
 pub(super) enum At {
     Open(Arc<Dir>),
     Below(Arc<Dir>, Box<[u8]>),
-    /// Too many files were open: its parent is closed, and it is opened from the root on.
-    Later(Arc<Dir>),
+    /// Too many files were open: its parent is closed, and it is opened from this root on.
+    FromRoot(Arc<Dir>),
     /// The error if the directory could not be listed at that scan.
     Recorded(Option<Box<str>>),
 }
@@ -47,7 +49,7 @@ pub(super) enum Opened {
 impl Live {
     pub(super) fn root(root: u32, at: At, facts: Facts) -> Self {
         let path = TreePath::root();
-        Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts }
+        Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts, begun: 0 }
     }
 
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {
@@ -65,16 +67,22 @@ impl Live {
                 Ok(None) => return other_mount(parent, name),
                 opened => opened,
             },
-            At::Later(root) => {
+            At::FromRoot(root) => {
                 let mut opened = None;
                 let path = self.path.to_vec();
-                let mut names = path.split(|byte| *byte == b'/');
+                let mut names = path.split(|byte| *byte == b'/').peekable();
                 loop {
                     let parent = opened.as_ref().unwrap_or(&**root);
                     let Some(name) = names.next() else { break Ok(opened) };
                     match below(parent, name) {
                         Ok(Some(directory)) => opened = Some(directory),
                         Ok(None) => return other_mount(parent, name),
+                        // A directory that was renamed meanwhile takes all below it along: they have not vanished.
+                        Err(error) if is_not_there(&error) && names.peek().is_some() => {
+                            let reason = "renamed or removed meanwhile, with the directories below it";
+                            let error = Error::new("open", error.path(), ErrorKind::Io, reason);
+                            return Opened::Failed(error);
+                        }
                         Err(error) => break Err(error),
                     }
                 }
@@ -83,12 +91,23 @@ impl Live {
         match opened {
             Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
             Ok(None) => Opened::Vanished,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Opened::Vanished
-            }
+            Err(error) if is_not_there(&error) => Opened::Vanished,
             Err(error) => Opened::Failed(error),
         }
     }
+
+    /// Closes its parent if nothing else has it open: it will be opened from the root on. `false` if its parent is not open for it.
+    pub(super) fn close_parent(&mut self, root: &Arc<Dir>) -> bool {
+        let is_below = matches!(self.at, At::Below(..));
+        if is_below {
+            self.at = At::FromRoot(Arc::clone(root));
+        }
+        is_below
+    }
+}
+
+fn is_not_there(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 #[derive(Debug)]
@@ -243,8 +262,10 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use super::{Listed, Names};
-    use megadir::FileType;
+    use super::{At, Listed, Live, Names, Opened};
+    use crate::row::Facts;
+    use megadir::{Dir, FileType};
+    use std::sync::Arc;
 
     #[test]
     fn name_listed_twice_by_a_changing_directory_is_queried_once() {
@@ -260,5 +281,20 @@ mod tests {
         let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
         let names: Vec<_> = places.iter().map(name).collect();
         assert_eq!(names, [&b"a"[..], b"ab", b"b"]);
+    }
+
+    #[test]
+    fn a_directory_below_one_that_was_renamed_has_not_vanished() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        let from_root = At::FromRoot(Arc::new(Dir::open(scratch.path()).unwrap()));
+        let live = Live { path: b"a/b".into(), ..Live::root(0, from_root, Facts::NOTHING) };
+        assert!(matches!(live.open(false), Opened::Here(_)));
+        std::fs::rename(at("a"), at("c")).unwrap();
+        assert!(matches!(live.open(false), Opened::Failed(_)));
+        std::fs::rename(at("c"), at("a")).unwrap();
+        std::fs::remove_dir(at("a/b")).unwrap();
+        assert!(matches!(live.open(false), Opened::Vanished));
     }
 }

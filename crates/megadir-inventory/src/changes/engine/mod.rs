@@ -31,7 +31,8 @@ use crate::volumes::{Id, Volumes};
 const READ_ROWS: usize = 4096;
 /// Decoding a row group takes as long as comparing some 10 000 rows.
 const AHEAD_ROWS: usize = 20_000;
-const EARLY_MAX: usize = 100_000;
+/// Memory of rows whose directories were not found yet, from which on no more are read while others are compared.
+const EARLY_BYTES_MAX: usize = 64 << 20;
 /// Path bytes that count as one row.
 const ROW_BYTES: usize = 64;
 
@@ -122,10 +123,10 @@ struct State<S> {
     ready_rows: usize,
     /// Directories that wait until no other is open.
     later: Vec<Job>,
-    /// One of these could not be opened either, and the source was not read since.
-    later_failed: bool,
     source: Option<S>,
     working: usize,
+    /// Steps that have ended.
+    ended: u64,
     failed: Option<Error>,
 }
 
@@ -138,34 +139,49 @@ impl<S> State<S> {
     fn step(&mut self, ahead_rows: usize) -> Option<Step<S>> {
         let is_idle = self.ready.is_empty() && self.working == 0;
         // Before more is read: the rows of all that is below these directories wait for them.
-        if is_idle
-            && !self.later_failed
-            && let Some(job) = self.later.pop()
-        {
-            return Some(Step::Work(job));
+        if is_idle && let Some(job) = self.later.pop() {
+            return Some(self.begin(job));
         }
         let few = self.ready_rows < ahead_rows || self.ready.is_empty();
-        let room = self.table.early() < EARLY_MAX || is_idle;
+        let room = self.table.early_bytes() < EARLY_BYTES_MAX || is_idle;
         if few
             && room
             && let Some(source) = self.source.take()
         {
             return Some(Step::Read(source));
         }
-        if let Some(job) = self.ready.pop() {
-            self.ready_rows -= job.rows();
-            return Some(Step::Work(job));
-        }
-        if is_idle { self.later.pop().map(Step::Work) } else { None }
+        let job = self.ready.pop()?;
+        self.ready_rows -= job.rows();
+        Some(self.begin(job))
     }
 
-    fn put_off_again(&mut self, job: Job) -> Option<Job> {
-        // Directories that wait for their rows keep their parents open.
-        let is_alone = self.source.is_none() && self.working == 1 && self.ready.is_empty();
-        if is_alone {
+    fn begin(&self, mut job: Job) -> Step<S> {
+        if let Job::Directory(Fate::Here(live), _) = &mut job {
+            live.begun = self.ended;
+        }
+        Step::Work(job)
+    }
+
+    /// Puts a directory off that could not be opened for want of descriptors, or returns it if nothing else of the comparison was open.
+    /// Parents that are open only because directories below them wait are closed at once.
+    fn put_off<'t>(&mut self, mut job: Job, tree: impl Fn(u32) -> Option<&'t Arc<Dir>>) -> Option<Job> {
+        let ready = self.ready.iter_mut().chain([&mut job]).filter_map(|job| match job {
+            Job::Directory(Fate::Here(live), _) => Some(live),
+            Job::Directory(..) | Job::Names(..) => None,
+        });
+        let mut closed = 0;
+        for live in self.table.waiting().chain(ready) {
+            closed += usize::from(tree(live.root).is_some_and(|root| live.close_parent(root)));
+        }
+        if closed > 0 {
+            self.push(job);
+            return None;
+        }
+        // No other step has ended since this one began, and none goes on.
+        let was_alone = matches!(&job, Job::Directory(Fate::Here(live), _) if live.begun == self.ended);
+        if was_alone && self.working == 1 && self.ready.is_empty() {
             return Some(job);
         }
-        self.later_failed = true;
         self.later.push(job);
         None
     }
@@ -209,9 +225,9 @@ pub(crate) fn compare<S: Source>(
         ready: Vec::new(),
         ready_rows: 0,
         later: Vec::new(),
-        later_failed: false,
         source: Some(source),
         working: 0,
+        ended: 0,
         failed: None,
     };
     let root_devices = comparing.trees.iter().map(|_| OnceLock::new()).collect();
@@ -273,6 +289,7 @@ impl<S: Source> Shared<'_, S> {
     fn next(&self, worked: bool) -> Step<S> {
         let mut state = self.lock();
         state.working -= usize::from(worked);
+        state.ended += u64::from(worked);
         loop {
             if self.comparing.watch.stop.load(Ordering::Relaxed) {
                 state.failed.get_or_insert(interrupted("compare"));
@@ -293,13 +310,9 @@ impl<S: Source> Shared<'_, S> {
         }
     }
 
-    fn put_off(&self, job: Job) {
-        self.lock().later.push(job);
-    }
-
-    /// Puts a directory off again that was opened from the root on, or returns it if nothing else of the comparison is open.
-    fn put_off_again(&self, job: Job) -> Option<Job> {
-        self.lock().put_off_again(job)
+    /// As [`State::put_off`].
+    fn put_off(&self, job: Job) -> Option<Job> {
+        self.lock().put_off(job, |root| self.tree(root).map(|tree| &tree.directory))
     }
 
     fn read(&self, mut source: S) {
@@ -320,7 +333,6 @@ impl<S: Source> Shared<'_, S> {
         let position = if ended { None } else { source.position() };
         ended |= position.is_none();
         let mut state = self.lock();
-        state.later_failed = false;
         for block in blocks {
             if let Some(joined) = state.table.read(block) {
                 self.ready(&mut state, joined);
@@ -417,14 +429,17 @@ impl<S: Source> Shared<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AHEAD_ROWS, Job, State, Step};
-    use crate::block::Block;
+    use super::directory::{At, Live};
+    use super::{AHEAD_ROWS, EARLY_BYTES_MAX, Job, State, Step};
+    use crate::block::{Block, BlockBuilder};
     use crate::changes::engine::table::{Fate, Table};
     use crate::changes::source::Both;
+    use crate::row::Facts;
+    use megadir::Dir;
     use std::sync::Arc;
 
-    fn job() -> Job {
-        Job::Directory(Fate::Unread, Both::before(Arc::new(Block::empty(0, b"later".into(), 0))))
+    fn rows() -> Both {
+        Both::before(Arc::new(Block::empty(0, b"later".into(), 0)))
     }
 
     fn state() -> State<()> {
@@ -432,17 +447,22 @@ mod tests {
             table: Table::new(),
             ready: Vec::new(),
             ready_rows: 0,
-            later: vec![job()],
-            later_failed: false,
+            later: Vec::new(),
             source: Some(()),
             working: 0,
+            ended: 0,
             failed: None,
         }
+    }
+
+    fn live(at: At) -> Fate<Box<Live>> {
+        Fate::Here(Box::new(Live { path: b"later".into(), ..Live::root(0, at, Facts::NOTHING) }))
     }
 
     #[test]
     fn directories_that_were_put_off_are_opened_before_more_rows_are_read() {
         let mut state = state();
+        state.later.push(Job::Directory(Fate::Unread, rows()));
         state.working = 1;
         assert!(matches!(state.step(AHEAD_ROWS), Some(Step::Read(()))), "others are open");
         (state.working, state.source) = (0, Some(()));
@@ -452,15 +472,48 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_cannot_be_opened_yet_waits_until_more_rows_are_read() {
+    fn a_directory_that_cannot_be_opened_closes_the_parents_of_all_that_wait() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [root, parent] = [(), ()].map(|()| Arc::new(Dir::open(scratch.path()).unwrap()));
+        let below = || live(At::Below(Arc::clone(&parent), b"later"[..].into()));
+        let tree = |_| Some(&root);
         let mut state = state();
+        assert!(state.table.found((0, b"waits".into()), below()).is_none());
+        state.push(Job::Directory(below(), rows()));
+        state.working = 1;
+        assert!(state.put_off(Job::Directory(below(), rows()), tree).is_none());
+        assert_eq!(Arc::strong_count(&parent), 1);
+        assert_eq!((state.ready.len(), state.later.len()), (2, 0), "it is tried again at once");
+        // Nothing is left to be closed: it waits for the other one, and is the only one then.
+        let job = state.ready.pop().unwrap();
+        assert!(state.put_off(job, tree).is_none());
+        assert_eq!((state.ready.len(), state.later.len()), (1, 1));
+        state.ready.clear();
+        let job = state.later.pop().unwrap();
+        state.ended = 1;
+        assert!(state.put_off(job, tree).is_none(), "another one was open meanwhile");
+        state.working = 0;
         let Some(Step::Work(job)) = state.step(0) else { unreachable!("it was put off") };
         state.working = 1;
-        assert!(state.put_off_again(job).is_none());
+        assert!(state.put_off(job, tree).is_some(), "nothing else is open");
+    }
+
+    #[test]
+    fn rows_whose_directories_are_not_found_take_bounded_memory() {
+        let mut state = state();
+        (state.source, state.working) = (Some(()), 1);
+        let mut blocks = 0;
+        while let Some(Step::Read(())) = state.step(AHEAD_ROWS) {
+            let mut block = BlockBuilder::new(0, format!("{blocks:06}").into_bytes()[..].into(), 0);
+            for name in 0..10_000 {
+                block.add(format!("{name:0255}").as_bytes(), &Facts::NOTHING, None).unwrap();
+            }
+            assert!(state.table.read(Both::before(Arc::new(block.build()))).is_none());
+            state.source = Some(());
+            blocks += 1;
+        }
+        assert_eq!(blocks, EARLY_BYTES_MAX.div_ceil(10_000 * (255 + 64)));
         state.working = 0;
-        assert!(matches!(state.step(0), Some(Step::Read(()))), "directories wait for rows and are open");
-        let Some(Step::Work(job)) = state.step(0) else { unreachable!("it is the last") };
-        state.working = 1;
-        assert!(state.put_off_again(job).is_some(), "nothing else is open");
+        assert!(matches!(state.step(AHEAD_ROWS), Some(Step::Read(()))), "no other thread will find them");
     }
 }

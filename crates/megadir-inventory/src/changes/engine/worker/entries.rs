@@ -249,6 +249,7 @@ impl<S: Source> Worker<'_, '_, S> {
             is_same,
             was_read,
             new: *new,
+            begun: 0,
         };
         self.children.push(((task.block.root, path), Fate::Here(Box::new(live))));
     }

@@ -107,7 +107,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 return self.unread(&block);
             }
             Opened::Failed(error) if error.kind() == ErrorKind::TooManyOpenFiles => {
-                return self.put_off(live, Both { before: block, now }, error);
+                let job = Job::Directory(Fate::Here(live), Both { before: block, now });
+                return match self.shared.put_off(job) {
+                    Some(Job::Directory(Fate::Here(live), rows)) => self.failed(&live, &rows.before, error),
+                    _ => Ok(()),
+                };
             }
             Opened::Failed(error) => return self.failed(&live, &block, error),
         };
@@ -136,26 +140,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             }
         };
         self.names(live, Some(directory), block, names)
-    }
-
-    /// For a directory that cannot be opened for want of descriptors.
-    fn put_off(&mut self, mut live: Box<Live>, rows: Both, error: Error) -> Result<()> {
-        if matches!(live.at, At::Below(..))
-            && let Some(tree) = self.shared.tree(live.root)
-        {
-            live.at = At::Later(Arc::clone(&tree.directory));
-            self.shared.put_off(Job::Directory(Fate::Here(live), rows));
-            return Ok(());
-        }
-        if !matches!(live.at, At::Later(_)) {
-            return self.failed(&live, &rows.before, error);
-        }
-        let Some(Job::Directory(Fate::Here(live), rows)) =
-            self.shared.put_off_again(Job::Directory(Fate::Here(live), rows))
-        else {
-            return Ok(());
-        };
-        self.failed(&live, &rows.before, error)
     }
 
     fn recorded(&mut self, live: Box<Live>, block: Arc<Block>, now: Option<Arc<Block>>) -> Result<()> {
