@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::os::unix::fs::DirEntryExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use megadir::FileType;
 use megadir::remove::RemoveOptions;
+use megadir::remove::budget::{Budget, Measure, SelectOptions, select};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -191,4 +193,30 @@ fn ext4_directory_is_removed_in_one_order_of_inodes() {
     let removed = empty(&tree, &RemoveOptions { name: Some(&watches), ..options(2) }).unwrap();
     assert_eq!(removed.counts, only(24_000, 0));
     assert_eq!(begun_again.load(Ordering::Relaxed), 0, "each block of inodes is gone through once");
+}
+
+/// All their keys would take 20 MiB here: the order is joined, and read a second time.
+#[test]
+fn a_budget_selects_exactly_from_many_files_in_bounded_memory() {
+    const TEST: &str = "bounded::a_budget_selects_exactly_from_many_files_in_bounded_memory";
+    require!(Mount::make(&mount::TMPFS).map(drop));
+    let entries = if full() { 1_000_000 } else { 150_000 };
+    let Some(grown_kib) = in_child(TEST) else {
+        let mount = require!(Mount::make(&mount::TMPFS));
+        let tree = mount.path().join("tree");
+        Flat::plain(entries).build(&tree);
+        let budget = Budget::Holds(Measure::Files, entries / 2);
+        let select_options = SelectOptions { memory_bytes: 4 << 20, ..SelectOptions::new(budget) };
+        let (removed, outcome) = watched(|| {
+            let opened = megadir::Dir::open(&tree).unwrap();
+            let selected = select(&opened, &select_options, &mut |_| ControlFlow::Continue(()));
+            let selection = selected.unwrap().unwrap();
+            let conditions = Some(&*select_options.conditions);
+            let options = RemoveOptions { conditions, budget: Some(&selection), ..options(2) };
+            (remove(&tree, &options).unwrap(), selection.outcome())
+        });
+        assert_eq!((removed.counts.entries, outcome.now, outcome.is_met), (entries / 2, entries / 2, true));
+        return;
+    };
+    assert!(grown_kib < 24 << 10, "{grown_kib} KiB for {entries} files");
 }

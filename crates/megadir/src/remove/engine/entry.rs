@@ -12,7 +12,7 @@ use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
-use crate::remove::progress::Linked;
+use crate::remove::progress::{FileId, Linked};
 use crate::remove::{Progress, RemoveOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,9 @@ impl Worker<'_, '_, '_> {
         self.pause_after(started);
         match removed {
             Ok(()) => {
+                if let (Some(selection), Some(file)) = (options.budget(), freed.examined) {
+                    freed = Freed { bytes: selection.note_removed(file), ..Freed::default() };
+                }
                 self.counts.entries += 1;
                 self.counts.bytes += freed.bytes;
                 self.counts.linked += u64::from(freed.linked);
@@ -134,6 +137,10 @@ impl Worker<'_, '_, '_> {
                 return Examined::Stays;
             }
         };
+        let facts = match options.budget() {
+            Some(selection) => facts.map(|facts| selection.before_removals(&facts)),
+            None => facts,
+        };
         let kind = facts.map_or(kind, |facts| facts.kind);
         if kind == FileType::Directory {
             return Examined::Directory;
@@ -145,13 +152,20 @@ impl Worker<'_, '_, '_> {
         }
         let goes =
             may_go && options.accepts_facts(&facts.unwrap_or(Attributes { kind, ..Attributes::NOTHING }));
-        if !goes || self.is_newest(node, directory, facts.as_ref()) {
+        if !goes || self.is_newest(node, directory, facts.as_ref()) || !self.is_selected(node, name, facts) {
             node.stay(KEPT);
             return Examined::Stays;
         }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         let freed = facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts));
-        Examined::Goes(freed, refusal)
+        let examined = facts.map(|facts| ((facts.device, facts.inode), facts.allocated_bytes));
+        Examined::Goes(Freed { examined, ..freed }, refusal)
+    }
+
+    /// `false` if a budget lets the file stay.
+    fn is_selected(&self, node: &Node, name: &CStr, facts: Option<Attributes>) -> bool {
+        let Some(selection) = self.shared.options.budget() else { return true };
+        facts.is_some_and(|facts| selection.takes(&facts, || node.path_below(name)))
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -195,8 +209,10 @@ impl Worker<'_, '_, '_> {
     fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
-            let (options, want) = (self.shared.options, self.shared.options.want());
-            let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
+            let options = self.shared.options;
+            let want = options.want_of_directories();
+            let mut goes = options.takes_directories()
+                && options.accepts_name(parent.place(options.conditions), name.to_bytes())
                 && options.accepts_type(FileType::Directory)
                 // A directory is newer, and may be smaller, after removals from it.
                 && !(self.shared.is_repeated && want != StatMask::NOTHING);
@@ -208,7 +224,8 @@ impl Worker<'_, '_, '_> {
                     }
                     Ok(facts) => {
                         goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
-                        bytes = facts.allocated_bytes;
+                        // A budget counts no directories.
+                        bytes = if options.budget().is_none() { facts.allocated_bytes } else { 0 };
                     }
                     Err(error) => return self.fail(&parent, name.to_bytes(), "stat", error.into()),
                 }
@@ -295,16 +312,18 @@ struct Freed {
     linked: bool,
     /// The file, if it has several names.
     linked_file: Option<Linked>,
+    /// The file and its bytes, if it was examined.
+    examined: Option<(FileId, u64)>,
 }
 
 impl Freed {
     fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false, linked_file: None },
+            0 | 1 => Self { bytes: facts.allocated_bytes, ..Self::default() },
             names => {
                 let file = (facts.device, facts.inode);
                 let linked = Linked { file, names, bytes: facts.allocated_bytes };
-                Self { bytes: 0, linked: true, linked_file: Some(linked) }
+                Self { linked: true, linked_file: Some(linked), ..Self::default() }
             }
         }
     }

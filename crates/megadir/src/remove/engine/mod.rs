@@ -45,7 +45,9 @@ use std::sync::atomic::AtomicUsize;
 #[cfg(target_os = "linux")]
 pub(super) use self::linux as system;
 pub(super) use self::start::component;
-pub use self::start::{remove_contents, remove_tree};
+#[cfg(target_os = "linux")]
+pub(super) use self::start::fail;
+pub(super) use self::start::{remove_contents, remove_tree};
 
 use self::pool::Pool;
 use self::system::Directory;

@@ -28,26 +28,8 @@ const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
 const LOOK_BYTES: usize = 32 << 10;
 
-/// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
-/// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
-/// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
-/// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
-///
-/// ```
-/// # let scratch = tempfile::tempdir().unwrap();
-/// use megadir::Dir;
-/// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
-/// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
-/// let failures = Failures::new(100);
-/// let on_failure = |failure| failures.add(failure);
-/// let options = RemoveOptions::new(2, &on_failure);
-/// let parent = Dir::open(scratch.path())?;
-/// let removed = remove_tree(&parent, b"old", &options, &Progress::new())?;
-/// assert!(removed.complete && failures.take().is_empty());
-/// assert_eq!(removed.counts.directories, 3);
-/// # Ok::<(), megadir::Error>(())
-/// ```
-pub fn remove_tree(
+/// See [`remove_tree`](crate::remove::remove_tree).
+pub(in crate::remove) fn remove_tree(
     parent: &Dir,
     name: &[u8],
     options: &RemoveOptions<'_>,
@@ -96,11 +78,12 @@ pub fn remove_tree(
     Ok(finish(call))
 }
 
-/// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
-/// again until it is empty, at most ten times.
-/// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
-/// [`RemoveOptions::on_failure`].
-pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
+/// See [`remove_contents`](crate::remove::remove_contents).
+pub(in crate::remove) fn remove_contents(
+    directory: &Dir,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<Removed> {
     check(options, directory.path())?;
     let call = &Call::new(progress);
     let root = Arc::new(directory.reopen_for_reader()?);
@@ -124,7 +107,11 @@ impl Root<'_> {
     fn remove(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
         let progress = call.progress;
         if !options.removes_all() || options.keep.is_some() {
-            return empty_all(&self.descriptor, self.path, options, call);
+            let stays = empty_all(&self.descriptor, self.path, options, call);
+            if options.budget().is_some() && options.takes_directories() && stays == 0 {
+                self.remove_unit(options, call);
+            }
+            return;
         }
         let fail = |failure| fail(failure, options, call);
         let mut hidden = 0;
@@ -164,6 +151,29 @@ impl Root<'_> {
 }
 
 impl Root<'_> {
+    /// Removes the emptied directory, unless something is in it by then, or another one has its name.
+    fn remove_unit(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
+        let progress = call.progress;
+        if progress.is_cancelled() || rate(options).is_some_and(|rate| !wait(rate, progress)) {
+            return;
+        }
+        if !announced(options, progress, self.path) {
+            return;
+        }
+        let identity = system::identity(&self.descriptor);
+        let removed = match options.dry_run {
+            true => self.would_remove(),
+            false => {
+                identity.and_then(|identity| system::remove_directory(self.parent, self.name, Some(identity)))
+            }
+        };
+        match removed {
+            Ok(()) => call.add(&Counts { directories: 1, ..Counts::default() }),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+            Err(error) => fail(Error::io("remove", self.path, error.into()), options, call),
+        }
+    }
+
     /// Fails as the removal of the emptied directory would.
     fn would_remove(&self) -> std::result::Result<(), Errno> {
         let facts = system::facts(self.parent, self.name)?;
@@ -172,7 +182,8 @@ impl Root<'_> {
     }
 }
 
-fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) {
+/// Returns why the directory stays, 0 if nothing is in it.
+fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) -> u8 {
     let gone = || {
         let counts = call.counts();
         counts.entries + counts.directories
@@ -182,7 +193,11 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
         let before = gone();
         let stays = empty(root, path, options, call, (pass > 0, &mut hidden));
         if call.progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
-            return;
+            return stays;
+        }
+        // Another pass would look at all that stays.
+        if options.budget().is_some_and(|selection| !options.takes_directories() && selection.is_freed()) {
+            return stays;
         }
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
@@ -190,13 +205,17 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
             false => Ok(gone() > before),
         };
         match left {
-            Ok(false) => return,
+            Ok(false) => return stays,
             Ok(true) => {}
-            Err(error) => return fail(Error::io("read", path, error), options, call),
+            Err(error) => {
+                fail(Error::io("read", path, error), options, call);
+                return FAILED;
+            }
         }
     }
     let reason = if options.removes_all() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, call);
+    FAILED
 }
 
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
@@ -225,7 +244,7 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-fn fail(failure: Error, options: &RemoveOptions<'_>, call: &Call<'_>) {
+pub(in crate::remove) fn fail(failure: Error, options: &RemoveOptions<'_>, call: &Call<'_>) {
     call.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
@@ -307,6 +326,10 @@ fn rate(options: &RemoveOptions<'_>) -> Option<NonZeroU32> {
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     if options.cross_mounts && !system::CROSSES_MOUNTS {
         let reason = "mounted volumes are junctions, which are removed and never followed";
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    }
+    if options.budget().is_some() && (options.cross_mounts || options.keep_newest.is_some()) {
+        let reason = "budget: excludes cross_mounts and keep_newest";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if options.keep_newest.is_some() && system::OPEN_AGAIN.is_none() {

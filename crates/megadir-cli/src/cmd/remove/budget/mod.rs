@@ -1,0 +1,43 @@
+//! `--keep-within`: the selection, and its outcome for the summary.
+
+#[cfg(target_os = "linux")]
+mod outcome;
+
+#[cfg(target_os = "linux")]
+pub(super) use megadir::remove::budget::Selection;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use self::elsewhere::{Kept, Selection, kept};
+#[cfg(target_os = "linux")]
+pub(super) use self::outcome::{Kept, kept, text};
+
+/// The option is refused there.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use crate::cmd::remove::args::Args;
+    use crate::ui::object::Object;
+
+    #[derive(Debug)]
+    pub(in crate::cmd::remove) enum Selection {}
+
+    #[derive(Debug)]
+    pub(in crate::cmd::remove) enum Kept {}
+
+    pub(in crate::cmd::remove) fn kept(_: &Args, selection: &Selection) -> Kept {
+        match *selection {}
+    }
+
+    impl Kept {
+        pub(in crate::cmd::remove) fn is_met(&self) -> bool {
+            match *self {}
+        }
+
+        pub(in crate::cmd::remove) fn words(&self, _dry_run: bool) -> String {
+            match *self {}
+        }
+
+        pub(in crate::cmd::remove) fn write(&self, _object: &mut Object<'_>) {
+            match *self {}
+        }
+    }
+}
