@@ -47,8 +47,12 @@ pub(crate) fn remove(
     };
     type Done = megadir::Result<(Removed, Option<Selection>)>;
     let removed = attentive(py, progress, (done, || counts.cancel()), || -> Done {
-        let on_failure = |failure: Error| failures.add(failure);
-        let target = Guards::resolve(&path, contents)?;
+        // With a budget the directory stays too, and may be a mount point.
+        let target = Guards::resolve(&path, contents || within.is_some());
+        let target = target.map_err(|error| match within {
+            Some(_) if error.kind() == ErrorKind::NotADirectory => no_directory(&path),
+            _ => error,
+        })?;
         let selection = match within {
             None => None,
             Some(within) => match selected(&target, within, &conditions, &failures, &counts)? {
@@ -59,10 +63,16 @@ pub(crate) fn remove(
                 selection => selection,
             },
         };
-        let conditions = (!conditions.is_none() || within.is_some()).then_some(&*conditions);
         let budget = selection.as_ref();
+        let on_failure = |failure: Error| {
+            if !budget.is_some_and(|selection| selection.has_reported(&failure)) {
+                failures.add(failure);
+            }
+        };
+        // Those of a selection are its own.
+        let conditions = (!conditions.is_none() && budget.is_none()).then_some(&*conditions);
         let options = RemoveOptions { conditions, budget, dry_run, ..RemoveOptions::new(None, &on_failure) };
-        let removed = match contents {
+        let removed = match contents || budget.is_some() {
             true => remove_contents(&target.open()?, &options, &counts)?,
             false => remove_tree(&target.parent, &target.name, &options, &counts)?,
         };
@@ -74,9 +84,16 @@ pub(crate) fn remove(
     }
     let Counts { entries, directories, bytes, failures, mounts, directories_kept, .. } = removed.counts;
     let outcome = selection.map(|selection| selection.outcome());
-    let complete = removed.complete && outcome.is_none_or(|outcome| outcome.is_met);
+    let complete = removed.complete && outcome.is_none_or(|outcome| outcome.is_met && outcome.unread == 0);
+    // The removal may have ended before it met them.
+    let failures = failures.max(outcome.map_or(0, |outcome| outcome.unread));
     let now = outcome.map(|outcome| outcome.now);
     Ok((entries, directories, bytes, failures, mounts, directories_kept, complete, now))
+}
+
+fn no_directory(path: &std::path::Path) -> Error {
+    let reason = "keep_within needs the directory that holds the files";
+    Error::new("remove", path, ErrorKind::BadOption, reason)
 }
 
 /// The budget, and whether directories are its units.
@@ -96,7 +113,7 @@ fn parsed((keep_within, unit): Within<'_>, contents: bool) -> PyResult<Option<(B
     Ok(Some((budget, by_directory)))
 }
 
-/// `None` if the work is to end. What cannot be read is a failure of the removal, which meets it again.
+/// `None` if the work is to end. What cannot be read is a failure, which the removal does not report again.
 fn selected(
     target: &Target,
     (budget, by_directory): (Budget, bool),
@@ -104,29 +121,20 @@ fn selected(
     failures: &Failures,
     counts: &Progress,
 ) -> megadir::Result<Option<Selection>> {
-    if !target.is_directory {
-        let reason = "keep_within needs the directory that holds the files";
-        return Err(Error::new("remove", &target.path, ErrorKind::BadOption, reason));
-    }
     let options =
         SelectOptions { conditions: Arc::clone(conditions), by_directory, ..SelectOptions::new(budget) };
-    let mut unread = Vec::new();
     let watch = &mut |event: TreeEvent<'_>| {
         match event {
             TreeEvent::Failed(error) => {
-                unread.push(Error::new(error.operation(), error.path(), error.kind(), error.reason()));
+                failures.add(Error::new(error.operation(), error.path(), error.kind(), error.reason()));
             }
             TreeEvent::Unexamined { directory, errno, .. } => {
                 let error = std::io::Error::from_raw_os_error(errno);
-                unread.push(Error::io("stat an entry of", directory, error));
+                failures.add(Error::io("stat an entry of", directory, error));
             }
             _ => {}
         }
         if counts.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let selection = select(&target.open()?, &options, watch)?;
-    if selection.as_ref().is_some_and(Selection::is_empty) {
-        unread.into_iter().for_each(|error| failures.add(error));
-    }
-    Ok(selection)
+    select(&target.open()?, &options, watch)
 }

@@ -272,6 +272,17 @@ def test_the_least_recently_used_go_until_the_rest_fits(tmp_path):
     for value, error in [(50, TypeError), ("50", ValueError), ("50 parsecs", ValueError)]:
         with pytest.raises(error, match="keep_within.*50"):
             megadir.remove(cache, keep_within=value)
+    with pytest.raises(TypeError, match="keep_within=None"):
+        megadir.remove(cache, keep_within=None)
+    for given in [{"contents": True}, {"contents": True, "unit": "directory"}]:
+        with pytest.raises(ValueError, match="contents: excludes keep_within"):
+            megadir.remove(cache, keep_within="0 files", **given)
+    with pytest.raises(ValueError, match="unit: needs keep_within"):
+        megadir.remove(cache, unit="directory", contents=True)
+    with pytest.raises(ValueError, match="units of directories"):
+        megadir.remove(cache, keep_within="0 files", unit="directory", larger_than="1B")
+    with pytest.raises(ValueError, match="has less free space"):
+        megadir.remove(cache, keep_within="9000TB free")
     with pytest.raises(ValueError, match="unit: needs keep_within"):
         megadir.remove(cache, unit="directory")
     with pytest.raises(ValueError, match="neither file nor directory"):

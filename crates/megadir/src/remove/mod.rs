@@ -97,7 +97,8 @@ pub struct RemoveOptions<'a> {
     /// Conditions on times do not count. Reads directories and attributes twice. Refused on Windows.
     pub keep_newest: Option<NonZeroUsize>,
     /// Only files that this selection takes when they are looked at, and bytes by what the budget counts; directories stay unless they
-    /// are its units. The other conditions are those of the selection. Excludes [`Self::cross_mounts`] and [`Self::keep_newest`].
+    /// are its units. Only for [`remove_contents`] of the directory that was read. The conditions are those of the selection, and others
+    /// are refused, as are [`Self::name`], [`Self::keep`], [`Self::cross_mounts`] and [`Self::keep_newest`].
     #[cfg(target_os = "linux")]
     pub budget: Option<&'a budget::Selection>,
     /// Remove nothing; count entries and their bytes. Errors of the system are not predicted.

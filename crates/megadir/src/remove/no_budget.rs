@@ -1,6 +1,7 @@
 //! Stands for [`budget`](super::budget) where there is none: no selection exists.
 
-use super::progress::FileId;
+use std::marker::PhantomData;
+
 use crate::attributes::{Attributes, StatMask};
 
 #[derive(Debug)]
@@ -8,6 +9,9 @@ pub(super) enum Selection {}
 
 #[derive(Debug)]
 pub(super) enum By {}
+
+#[derive(Debug)]
+pub(super) struct Taken<'s>(Selection, PhantomData<&'s Selection>);
 
 impl By {
     pub(super) fn want(&self) -> StatMask {
@@ -28,15 +32,31 @@ impl Selection {
         match *self {}
     }
 
-    pub(super) fn takes(&self, _file: &Attributes, _path: impl FnOnce() -> Vec<u8>) -> bool {
+    pub(super) fn enters<D>(&self, _directory: &D) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn take(
+        &self,
+        _file: &Attributes,
+        _dry_run: bool,
+        _path: impl FnOnce() -> Vec<u8>,
+        _look_again: &mut dyn FnMut() -> Option<u64>,
+    ) -> Option<Taken<'_>> {
         match *self {}
     }
 
     pub(super) fn before_removals(&self, _file: &Attributes) -> Attributes {
         match *self {}
     }
+}
 
-    pub(super) fn note_removed(&self, _file: (FileId, u64)) -> u64 {
-        match *self {}
+impl Taken<'_> {
+    pub(super) fn removed(self) -> u64 {
+        match self.0 {}
+    }
+
+    pub(super) fn vanished(self) {
+        match self.0 {}
     }
 }

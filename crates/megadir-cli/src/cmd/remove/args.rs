@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list. If the file system is full, the contents are removed before the directory is replaced. Programs that
     /// open files in it by its path go on; one whose current directory it is finds that directory removed.
-    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach"], conflicts_with_all = conditions::IDS)]
+    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach", "keep_within", "unit"], conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
@@ -63,18 +63,19 @@ pub(crate) struct Args {
     pub(super) keep_newest: Option<NonZeroUsize>,
     /// Remove what was not used for the longest time, until the rest fits: 50GB, '100k files', '10% free' or '5% free inodes'
     ///
-    /// For one directory. Space is what files take on disk, as du counts it; a file with several names counts once. The last use is the later of
-    /// access and modification; --by names another time, for ages too. Of files with the same time, the first paths go first. Conditions
-    /// protect the entries that do not meet them, e.g. --older-than 1h the young ones; excluded entries do not even count. Directories stay
-    /// (with --unit directory, they go). Each file is looked at again just before its removal, and stays if it was used meanwhile. The exit
-    /// code is 1 if the rest does not fit.
+    /// For one directory, which may be a mount point. Space is what files take on disk, as du counts it; a file with several names counts once,
+    /// and stays if one of them is elsewhere. The last use is the later of access and modification; --by names another time, for ages
+    /// too. Of files with the same time, the first paths go first. Conditions protect the entries that do not meet them, e.g. --older-than 1h the
+    /// young ones; excluded entries do not even count. Directories stay (with --unit directory, they go). Each file is looked at again just
+    /// before its removal, and stays if it was used or changed since the run began, or has a time to come. The exit code is 1 if the rest
+    /// does not fit, or if part of the directory cannot be read.
     #[arg(long, value_name = "BUDGET", value_parser = budget, help_heading = "Selection")]
-    #[arg(conflicts_with_all = ["contents", "detach", "keep_newest", "cross_mounts", "files0_from"])]
+    #[arg(conflicts_with_all = ["contents", "renew", "detach", "keep_newest", "cross_mounts", "files0_from"])]
     pub(super) keep_within: Option<Budget>,
     /// With --keep-within, remove files, or each directory directly below PATH as a whole [default: file]
     ///
     /// A directory was last used when any file in it was. Conditions are then those on names and times, of these directories, and --exclude
-    /// by name, which protects entries in them too. Files beside the directories count and stay.
+    /// by name, which protects entries in them too. Files beside the directories count and stay, and directories without files stay.
     #[arg(long, value_name = "UNIT", value_enum, requires = "keep_within", help_heading = "Selection")]
     pub(super) unit: Option<Unit>,
     /// Skip mounted file systems (default)
@@ -152,6 +153,25 @@ impl Args {
         self.detach || self.renew
     }
 
+    /// The named directory stays, and may be a mount point.
+    pub(super) fn takes_contents(&self) -> bool {
+        self.contents || self.keep_within.is_some()
+    }
+
+    /// Options that would take the directory as a whole, or more than one directory. The parser waives a requirement for an option that
+    /// conflicts with what is required, so that it alone is not enough.
+    fn excluded_by_budget(&self) -> Option<&'static str> {
+        let given = [
+            (self.contents, "--contents"),
+            (self.renew, "--renew"),
+            (self.detach, "--detach"),
+            (self.keep_newest.is_some(), "--keep-newest"),
+            (self.cross_mounts, "--cross-mounts"),
+            (self.files0_from.is_some(), "--files0-from"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     pub(super) fn has_conditions(&self) -> bool {
         self.conditions.any() || self.keep_newest.is_some() || self.keep_within.is_some()
     }
@@ -165,7 +185,17 @@ impl Args {
     }
 
     pub(super) fn check(&self) -> Result<(), CliError> {
+        if let Some(other) = self.excluded_by_budget().filter(|_| self.keep_within.is_some()) {
+            return Err(CliError::usage(format!(
+                "--keep-within: cannot be used with {other}; the directory stays, and what is needed goes"
+            )));
+        }
         refuse_if(&[
+            (
+                self.unit.is_some() && self.keep_within.is_none(),
+                "--unit: needs --keep-within, because without a budget everything would go",
+            ),
+            (self.renew && !self.contents, "--renew: needs --contents"),
             (
                 cfg!(not(target_os = "linux")) && (self.keep_within.is_some() || self.unit.is_some()),
                 "--keep-within: needs Linux, because access times, links and space are read as Linux has them",

@@ -67,6 +67,12 @@ impl Summary {
         }
     }
 
+    /// Failures before the removal, of which some are kept.
+    pub(super) fn failed_before(&mut self, (kept, count): (Vec<Failure>, u64)) {
+        self.failures += count.saturating_sub(kept.len() as u64);
+        kept.into_iter().for_each(|failure| self.failed(failure));
+    }
+
     pub(super) fn worst(&mut self, code: u8) {
         self.worst = self.worst.max(code);
     }

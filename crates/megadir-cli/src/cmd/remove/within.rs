@@ -11,18 +11,17 @@ use megadir::remove::target::Target;
 use megadir::{Conditions, Dir, StatMask, TimeKind, TreeEvent};
 
 use super::args::{Args, Unit};
-use super::budget::{kept, text};
+use super::budget::{Unread, kept, text};
 use super::confirm::UNASKED;
 use super::run::run as remove;
 use super::source::Source;
 use super::summary::Summary;
-use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::interruptible;
 use crate::cmd::limits::amount::plural;
-use crate::cmd::mass_change::{Failure, KEPT_MAX, UNASKED_MAX, ask};
+use crate::cmd::mass_change::{UNASKED_MAX, ask};
 use crate::cmd::progress::Progress;
-use crate::exit::{CliError, describe};
-use crate::ui::message::{quoted, reason, unexamined};
+use crate::exit::CliError;
+use crate::ui::message::quoted;
 use crate::ui::sizes;
 
 pub(super) fn run(
@@ -47,7 +46,7 @@ pub(super) fn run(
         mention_access_times(&directory, conditions.by);
     }
     let started = Instant::now();
-    let mut unread = Unread::default();
+    let mut unread = Unread::new(args);
     let Some(selection) = selected(&directory, &options, args, &mut unread)? else {
         return Err(CliError::interrupted("nothing was removed"));
     };
@@ -57,7 +56,7 @@ pub(super) fn run(
     if !args.dry_run && !args.change.yes && !may_go(args, budget, &selection)? {
         return Err(CliError::interrupted("nothing was removed"));
     }
-    interruptible(|interrupt| remove(args, source, &conditions, Some(&selection), interrupt))
+    interruptible(|interrupt| remove(args, source, &conditions, Some((&selection, unread)), interrupt))
 }
 
 fn opened(target: &Target) -> Result<Dir, CliError> {
@@ -80,33 +79,13 @@ fn selected(
     let watch = &mut |event: TreeEvent<'_>| {
         match event {
             TreeEvent::Read(read) => shown.counter().set(read),
-            TreeEvent::Failed(error) => unread.add(Failure::of(error), 1, describe(error)),
-            TreeEvent::Unexamined { directory, first, errno, count } => {
-                let reason = reason(&std::io::Error::from_raw_os_error(errno));
-                let failure = Failure::of_message(&format!("examine: {reason}"));
-                unread.add(failure, count, unexamined(directory, first, count, &reason));
-            }
-            TreeEvent::Written(_) | TreeEvent::OtherMount(_) => {}
+            _ => unread.note(&event),
         }
         ControlFlow::Continue(())
     };
-    Ok(select(directory, options, watch)?)
-}
-
-/// Failures of the first pass. A removal meets them again, and reports them.
-#[derive(Default)]
-struct Unread {
-    kept: Vec<(Failure, u64, String)>,
-    count: u64,
-}
-
-impl Unread {
-    fn add(&mut self, failure: Failure, count: u64, message: String) {
-        self.count += count;
-        if self.kept.len() < KEPT_MAX {
-            self.kept.push((failure, count, message));
-        }
-    }
+    let selection = select(directory, options, watch);
+    unread.print_rest();
+    Ok(selection?)
 }
 
 fn nothing_to_remove(
@@ -116,12 +95,7 @@ fn nothing_to_remove(
     started: Instant,
 ) -> Result<u8, CliError> {
     let mut summary = Summary::new(args);
-    let mut complaints = ErrorLimiter::new(args.change.all_errors);
-    for (failure, count, message) in unread.kept {
-        complaints.print(&failure.reason, count, || message);
-        summary.failed(failure);
-    }
-    complaints.print_rest();
+    summary.failed_before(unread.failures());
     summary.attempted = 1;
     summary.budget = Some(kept(args, selection));
     summary.finish(Counts::default(), started.elapsed(), false);
@@ -159,12 +133,12 @@ fn mention_access_times(directory: &Dir, by: TimeKind) {
     match AccessTimes::of(directory) {
         AccessTimes::Recorded => {}
         AccessTimes::Seldom => eprintln!(
-            "megadir: the mount of {path} records accesses at most once a day (relatime): the order by last use is that coarse"
+            "megadir: the mount of {path} records accesses at most once a day (relatime): atime means little, and the order by last use is that coarse"
         ),
         AccessTimes::Never => eprintln!(
             "megadir: the mount of {path} records no accesses (noatime): {}",
             if by == TimeKind::Used {
-                "the last use is the last modification"
+                "atime means little, and the last use is the last modification"
             } else {
                 "atime means little; --by mtime, or leave --by out"
             }

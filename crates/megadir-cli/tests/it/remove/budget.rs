@@ -190,10 +190,27 @@ fn contradictory_budget_options_are_refused_in_one_line() {
             "units of directories",
         ),
         (&["--unit", "directory", "c"], "--keep-within"),
+        // The parser waives what an option requires, if that conflicts with another one.
+        (&["--keep-within", "5 files", "--renew", "c"], "cannot be used with"),
+        (&["--keep-within", "5 files", "--renew", "--contents", "c"], "cannot be used with"),
+        (&["--keep-within", "5 files", "--detach", "c"], "cannot be used with"),
+        (&["--keep-within", "5 files", "--cross-mounts", "c"], "cannot be used with"),
+        (&["--keep-within", "5 files", "--files0-from", "list"], "cannot be used with"),
+        (&["--unit", "directory", "--contents", "c"], "--keep-within"),
+        (&["--unit", "directory", "--contents", "--renew", "c"], "cannot be used with"),
+        (&["--unit", "directory", "--detach", "c"], "--keep-within"),
+        (&["--unit", "directory", "--keep-newest", "1", "c"], "--keep-within"),
+        (&["--unit", "directory", "--cross-mounts", "c"], "--keep-within"),
+        (&["--renew", "c"], "--contents"),
+        (&["--renew", "--keep-newest", "1", "c"], "cannot be used with"),
+        (&["--renew", "--detach", "c"], "cannot be used with"),
+        (&["--keep-within", "9000TB free", "c"], "has less free space in all"),
     ] {
         let ran = run(at, &[&["remove", "--yes"], words].concat());
         assert_eq!((ran.code, files(at)), (Some(2), numbered(0..12)), "{words:?}: {ran:?}");
         assert!(ran.err.contains(message), "{words:?}: {ran:?}");
+        let others = std::fs::read_dir(at).unwrap().count();
+        assert_eq!(others, 1, "{words:?}: nothing is put aside");
     }
     let ran = run(at, &["remove", "--yes", "--keep-within", "5 files", "missing"]);
     assert!(ran.code == Some(3) && ran.err.contains("No such file or directory"), "{ran:?}");
@@ -237,6 +254,11 @@ fn entries_without_permission_count_as_staying() {
         assert!(ran.err.contains("remove 'c/d3/f11': Permission denied"), "{ran:?}");
         assert!(ran.err.contains("open 'c/d2': Permission denied"), "{ran:?}");
         assert!(output.contains(" 6 files, 2 files over 4 files: "), "{ran:?}");
+        assert!(
+            output.contains("holds, besides what could not be read,")
+                || output.contains("would hold, besides")
+        );
+        assert_eq!(ran.err.matches("open 'c/d2'").count(), 1, "reported once: {ran:?}");
     }
     // Of the nine files that were counted, five had to go, two of them in d3.
     let expected: Names = numbered(0..12)
@@ -249,6 +271,118 @@ fn entries_without_permission_count_as_staying() {
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--keep-within", "1G", "c"]);
     std::fs::set_permissions(at.join("c/d2"), std::fs::Permissions::from_mode(0o755)).unwrap();
     assert!(ran.code == Some(1) && ran.err.contains("open 'c/d2': Permission denied\n"), "{ran:?}");
+    // The budget is reached before the removal meets it.
+    std::fs::set_permissions(at.join("c/d2"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    let ran = run_as_nobody(
+        &megadir,
+        at,
+        &["remove", "--yes", "--json", "--by", "mtime", "--keep-within", "5 files", "c"],
+    );
+    std::fs::set_permissions(at.join("c/d2"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(ran.code == Some(1) && ran.err.contains("open 'c/d2': Permission denied\n"), "{ran:?}");
+    let result = json(&ran);
+    assert_eq!((&result["failures"], &result["budget"]["unread"]), (&1.into(), &1.into()), "{result}");
+    assert_eq!((&result["removed"], &result["budget"]["now"]), (&1.into(), &5.into()), "{result}");
+}
+
+/// Its answer comes after the directory has been exchanged for one with as many files.
+#[test]
+fn a_directory_that_is_exchanged_during_the_question_loses_nothing() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    for directory in ["c", "other"] {
+        (0..1300).for_each(|index| used(&at.join(format!("{directory}/{index}")), 0, index));
+    }
+    let words = "remove --keep-within '100 files' c";
+    let exchange = "sleep 2; mv c before; mv other c; printf 'y\n'; sleep 1";
+    let ran = shell(at, &format!("({exchange}) | script -qec \"$M {words}\" /dev/null"));
+    let shown = String::from_utf8(ran.out).unwrap();
+    assert!(shown.contains("another directory has taken its name"), "{shown}");
+    for directory in ["c", "before"] {
+        assert_eq!(std::fs::read_dir(at.join(directory)).unwrap().count(), 1300, "{directory}: {shown}");
+    }
+    let again =
+        shell(at, &format!("(sleep 2; printf 'y\n'; sleep 1) | script -qec \"$M {words}\" /dev/null"));
+    assert_eq!(std::fs::read_dir(at.join("c")).unwrap().count(), 100, "{again:?}");
+}
+
+#[test]
+fn files_with_times_to_come_stay() {
+    let scratch = scratch();
+    let at = scratch.path();
+    cache(at);
+    let file = std::fs::File::options().write(true).open(at.join("c/d0/f08")).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(86_400)).unwrap();
+    for unit in ["file", "directory"] {
+        let ran = run(at, &["remove", "--yes", "--keep-within", "0 files", "--unit", unit, "c"]);
+        assert_eq!((ran.code, at.join("c/d0/f08").exists()), (Some(1), true), "{ran:?}");
+        assert_eq!(files(at), named(&["c/d0/f08"]), "{ran:?}");
+    }
+}
+
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn make(at: &Path, options: &str) -> Result<Self, String> {
+        std::fs::create_dir_all(at).unwrap();
+        run_tool(Command::new("mount").args(["-t", "tmpfs", "-o", options, "megadir-test"]).arg(at))?;
+        Ok(Self(at.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = mount::unmount(&self.0);
+    }
+}
+
+#[test]
+fn a_cache_that_is_a_mount_point_is_kept_and_mounts_in_it_neither_count_nor_go() {
+    let scratch = scratch();
+    let at = scratch.path();
+    let _cache = require!(Mounted::make(&at.join("c"), "size=16M"));
+    cache(at);
+    for nested in ["nested", "d0/nested"] {
+        std::fs::create_dir_all(at.join("c").join(nested)).unwrap();
+    }
+    let nested = ["c/nested", "c/d0/nested"].map(|path| Mounted::make(&at.join(path), "size=1M").unwrap());
+    for mounted in &nested {
+        used(&mounted.0.join("old"), 4, 1);
+    }
+    for unit in ["file", "directory"] {
+        let words = ["remove", "--yes", "--json", "--keep-within", "6 files", "--unit", unit, "c"];
+        let dry = json(&run(at, &[&words[..], &["--dry-run"]].concat()));
+        let ran = run(at, &words);
+        let budget = &json(&ran)["budget"];
+        assert_eq!((ran.code, &json(&ran)["failures"]), (Some(0), &0.into()), "{unit}: {ran:?}");
+        assert_eq!((&budget["now"], &dry["budget"]["now"]), (&6.into(), &6.into()), "{unit}: {ran:?}");
+        assert_eq!(&budget["held_files"], &if unit == "file" { 12 } else { 6 }, "mounts do not count");
+    }
+    // A unit with a mount in it stays, whatever is asked.
+    let ran = run(at, &["remove", "--yes", "--keep-within", "0 files", "--unit", "directory", "c"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(at.join("c/d0/nested/old").exists() && at.join("c/nested/old").exists());
+    assert_eq!(std::fs::read_dir(at.join("c/d0")).unwrap().count(), 3, "all that was in it: {ran:?}");
+    assert!(!at.join("c/d1").exists());
+}
+
+#[test]
+fn shares_of_a_file_system_that_counts_nothing_are_refused() {
+    let scratch = scratch();
+    let at = scratch.path();
+    let _without = require!(Mounted::make(&at.join("c"), "size=0,nr_inodes=0"));
+    cache(at);
+    for (share, message) in [
+        ("10% free", "does not count free space; give a budget of the directory"),
+        ("1GB free", "does not count free space; give a budget of the directory"),
+        ("5% free inodes", "does not count inodes; give a budget of the directory"),
+    ] {
+        let ran = run(at, &["remove", "--yes", "--keep-within", share, "c/d0"]);
+        assert_eq!((ran.code, files(at)), (Some(2), numbered(0..12)), "{share}: {ran:?}");
+        assert!(ran.err.lines().filter(|line| line.contains(message)).count() == 1, "{share}: {ran:?}");
+    }
+    assert_eq!(run(at, &["remove", "--yes", "--keep-within", "5 files", "c"]).code, Some(0));
 }
 
 #[test]
@@ -318,8 +452,8 @@ fn mounts_that_hardly_record_accesses_are_named() {
         run_tool(Command::new("mount").args(["--options-mode=ignore", "-o", options]).arg(&at))
     };
     for (option, by, message) in [
-        ("relatime", "use", Some("at most once a day (relatime)")),
-        ("noatime", "use", Some("(noatime): the last use is the last modification")),
+        ("relatime", "use", Some("at most once a day (relatime): atime means little")),
+        ("noatime", "use", Some("(noatime): atime means little, and the last use is the last modification")),
         ("noatime", "atime", Some("atime means little")),
         ("noatime", "mtime", None),
         ("strictatime", "use", None),

@@ -1,14 +1,15 @@
 //! Directories as units: what is found in each directory directly below the named one.
 //!
-//! A unit was last used when any of its files was. A unit without files takes nothing from a budget; it goes if it was modified before the
-//! threshold.
+//! A unit was last used when any of its files was. A unit without files takes nothing from a budget, and stays. So does one on which, or
+//! in which, another file system is mounted, and one that cannot be read to its end.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use super::linked::{LinkedFiles, LinkedName};
-use super::pass::{Scan, Unread, walk_options};
+use super::pass::{Purpose, Scan, Unread, walk_options};
 use super::ranges::{Amount, Keys};
-use crate::attributes::{Attributes, StatMask, Time};
+use crate::attributes::{Attributes, Time};
 use crate::batch::Batch;
 use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
@@ -19,14 +20,29 @@ use crate::remove::progress::FileId;
 use crate::threads::lock;
 use crate::walk::{Walk, WalkItem};
 
+/// Times of entries: of files, and of directories that changed since the run began.
+pub(super) struct Times<'t> {
+    pub(super) of_file: &'t dyn Fn(&Attributes) -> Time,
+    pub(super) of_directory: &'t dyn Fn(&Attributes) -> Option<Time>,
+}
+
+/// A name of a file with several.
+#[derive(Clone, Copy, Debug)]
+struct Linked {
+    id: FileId,
+    links: u64,
+    bytes: u64,
+    changed: Time,
+}
+
 /// Sums of a unit.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// Last use of any file.
     pub(super) latest: Option<Time>,
     /// Linked files count in their own place.
-    single: Amount,
-    linked: Vec<(FileId, u64, u64)>,
+    pub(super) single: Amount,
+    linked: Vec<Linked>,
     /// Names of linked files beyond the memory.
     unkept: Amount,
 }
@@ -37,37 +53,46 @@ impl Gathered {
         directory: &DirPath,
         batch: Batch<'_>,
         attributes: &[Attributes],
-        conditions: &Conditions,
-        time: &dyn Fn(&Attributes) -> Time,
+        sight: &Conditions,
+        times: &Times<'_>,
     ) -> Unread {
         let mut unread = Unread::default();
-        let place = conditions.place(directory.below());
+        let place = sight.place(directory.below());
         for (entry, row) in batch.entries().zip(attributes) {
-            if !conditions.sees(&place, entry.name) || unread.is_unread(entry.name, row) {
+            if !sight.sees(&place, entry.name) || unread.is_unread(entry.name, row) {
                 continue;
             }
             if row.kind == FileType::Directory {
+                self.latest = self.latest.max((times.of_directory)(row));
                 continue;
             }
             // A unit with a file whose time is unknown is in use.
-            let is_known = row.have.contains(conditions.by.want());
-            let time = if is_known { time(row) } else { LATEST };
-            self.latest = Some(self.latest.map_or(time, |latest| latest.max(time)));
+            let is_known = row.have.contains(sight.by.want());
+            let time = if is_known { (times.of_file)(row) } else { LATEST };
+            self.latest = self.latest.max(Some(time));
             match row.links > 1 {
-                true => self.linked.push(((row.device, row.inode), row.links, row.allocated_bytes)),
+                true => self.linked.push(Linked {
+                    id: (row.device, row.inode),
+                    links: row.links,
+                    bytes: row.allocated_bytes,
+                    changed: row.changed,
+                }),
                 false => self.single.add(&Amount { names: 1, files: 1, bytes: row.allocated_bytes }),
             }
         }
         unread
     }
 
-    fn merge(&mut self, mut other: Self, linked_max: usize) {
+    fn merge(&mut self, mut other: Self, scan: &Scan) {
         self.latest = self.latest.max(other.latest);
         self.single.add(&other.single);
         self.unkept.add(&other.unkept);
-        let room = linked_max.saturating_sub(self.linked.len()).min(other.linked.len());
-        for (_, links, bytes) in other.linked.split_off(room) {
-            self.unkept.add(&Amount { names: 1, files: 0, bytes: bytes / links });
+        // Of all units that are being read.
+        let held = scan.linked_held.fetch_add(other.linked.len(), Ordering::Relaxed);
+        let room = scan.linked_max.saturating_sub(held).min(other.linked.len());
+        scan.linked_held.fetch_sub(other.linked.len() - room, Ordering::Relaxed);
+        for Linked { links, bytes, .. } in other.linked.split_off(room) {
+            self.unkept.add(&Amount { names: 1, files: 0, bytes: bytes / links.max(1) });
         }
         self.linked.append(&mut other.linked);
     }
@@ -81,9 +106,8 @@ impl Gathered {
 
     fn see(&self, linked: &Mutex<LinkedFiles>, time: Time, path: &[u8], is_removable: bool) -> Amount {
         let (mut linked, mut holds) = (lock(linked), self.unkept);
-        for (id, links, bytes) in &self.linked {
-            let (id, links, bytes) = (*id, *links, *bytes);
-            holds.add(&linked.see(&LinkedName { id, links, bytes, time, path, is_removable }));
+        for Linked { id, links, bytes, changed } in self.linked.iter().copied() {
+            holds.add(&linked.see(&LinkedName { id, links, bytes, changed, time, path, is_removable }));
         }
         holds
     }
@@ -107,7 +131,7 @@ impl OpenUnit {
     /// Returns what the tree holds more.
     pub(super) fn add(&self, gathered: Gathered) -> Amount {
         let holds = gathered.single;
-        lock(&self.gathered).merge(gathered, self.scan.linked_max);
+        lock(&self.gathered).merge(gathered, &self.scan);
         holds
     }
 }
@@ -116,16 +140,23 @@ impl Drop for OpenUnit {
     fn drop(&mut self) {
         let Self { scan, name, gathered } = self;
         let gathered = std::mem::take(&mut *lock(gathered));
+        scan.linked_held.fetch_sub(gathered.linked.len(), Ordering::Relaxed);
         let Some(time) = gathered.latest else { return };
-        let is_removable = scan.of_units.as_ref().is_some_and(|units| accepts_unit(units, name, time));
-        if scan.within.is_none() {
+        let mut is_removable = time < scan.began && accepts_unit(&scan.conditions, name, time);
+        if is_removable && scan.purpose == Purpose::First {
+            is_removable = lock(&scan.units).was_read(name, time);
+        } else if is_removable {
+            is_removable = lock(&scan.units).is_seen(name);
+        }
+        if scan.counts() {
             let holds = gathered.see(&scan.linked, time, name, is_removable);
             lock(&scan.holds).add(&holds);
         }
         if is_removable && scan.is_within(time, name) {
             let names = gathered.linked.len() as u64 + gathered.unkept.names;
             let mut keys = Keys::default();
-            keys.add(time, name, Amount { names: gathered.single.names + names, ..gathered.single });
+            let names = gathered.single.names.saturating_add(names);
+            keys.add(time, name, Amount { names, ..gathered.single });
             lock(&scan.ranges).add(&mut keys);
         }
     }
@@ -137,33 +168,37 @@ pub(super) fn accepts_unit(conditions: &Conditions, name: &[u8], time: Time) -> 
         && conditions.since.is_none_or(|since| time >= since)
 }
 
-/// Last use of a unit just before its removal. Errors go to `fail`; `None` if there were any.
-pub(super) fn last_use(
+/// Looks at a unit just before its removal; `None` if it stays, because it is in use, has no files, or cannot be read. Errors go to
+/// `fail`.
+pub(super) fn look(
     unit: &Dir,
-    conditions: &Arc<Conditions>,
-    time: &dyn Fn(&Attributes) -> Time,
+    sight: &Arc<Conditions>,
+    times: &Times<'_>,
     fail: &mut dyn FnMut(Error),
-) -> Result<Option<Time>> {
-    let own = unit.attributes(StatMask::MODIFIED)?;
-    let mut walk = Walk::new(unit.again_for_reader()?, &walk_options(unit, conditions)?)?;
-    let (mut gathered, mut is_read) = (Gathered::default(), true);
+) -> Result<Option<Gathered>> {
+    let mut walk = Walk::new(unit.again_for_reader()?, &walk_options(unit, sight, sight)?)?;
+    let (mut gathered, mut is_whole) = (Gathered::default(), true);
     while let Some(item) = walk.next_item() {
         let failure = match item {
             WalkItem::Batch { directory, batch, attributes } => {
-                let mut of_batch = Gathered::default();
-                let unread = of_batch.add(directory, batch, attributes, conditions, time);
-                gathered.latest = gathered.latest.max(of_batch.latest);
-                unread.errno().map(|errno| {
-                    Error::io("stat an entry of", directory, std::io::Error::from_raw_os_error(errno))
+                let unread = gathered.add(directory, batch, attributes, sight, times);
+                gathered.linked.clear();
+                unread.first().map(|(name, errno)| {
+                    let path = directory.join(crate::names::to_os(name).unwrap_or_default());
+                    Error::io("stat", &path, std::io::Error::from_raw_os_error(errno))
                 })
             }
             WalkItem::Error(error) => Some(error).filter(|error| error.kind() != ErrorKind::NotFound),
-            WalkItem::OtherMount(_) | WalkItem::End { .. } => None,
+            WalkItem::OtherMount(_) => {
+                is_whole = false;
+                None
+            }
+            WalkItem::End { .. } => None,
         };
         if let Some(error) = failure {
-            is_read = false;
+            is_whole = false;
             fail(error);
         }
     }
-    Ok(is_read.then_some(gathered.latest.unwrap_or(own.modified)))
+    Ok(Some(gathered).filter(|gathered| is_whole && gathered.latest.is_some()))
 }

@@ -17,43 +17,59 @@
 //!
 //! **What counts.** Entries that are not directories, by the space that they occupy on disk as du(1) counts it. A file with several names
 //! counts once, and goes with all of them or stays. Excluded entries are not seen at all; other conditions only protect: an entry that
-//! does not meet them counts and stays. Directories neither count nor go, because the writers of a cache make them once.
+//! does not meet them counts and stays, also one below the greatest depth. Directories neither count nor go, because the writers of a
+//! cache make them once. File systems that are mounted below neither count nor are entered.
 //!
-//! **Beside writers.** What is written or used while a run lasts has a time behind the threshold, in any pass, or stays uncounted. What
-//! another process has removed meanwhile is no failure. A file that takes the name of a selected one between the look and the unlink goes
-//! (no system call can check what it removes); that time is as short as for other conditions. The threshold is not moved while the run
-//! lasts: files that stay for such reasons are missing from what is freed, and [`Outcome::is_met`] is `false`.
+//! **Beside writers.** Nothing goes whose time, or whose inode's last change, is at or after the start of the run (`began.rs`), in any
+//! pass and in the removal: it was used, made, moved or linked meanwhile. The removal works only on the directory that was read, by device
+//! and inode, and enters only directories that were (`directories_seen.rs`). It ends as soon as it has freed what was selected (`account.rs`). What another process has
+//! removed meanwhile is no failure. A file that takes the name of a selected one between the look and the unlink goes (no system call can
+//! check what it removes); that time is as short as for other conditions. The threshold is not moved while the run lasts: files that stay
+//! for such reasons are missing from what is freed. Then the directory is counted again, and [`Outcome::now`] is what it holds.
 //!
 //! **Kills.** A run that is killed has removed part of the files up to the threshold. The next run counts again.
 //!
 //! **Units.** With [`SelectOptions::by_directory`], `gathered.rs` makes each directory directly below the named one a unit with one time, its
 //! last use, and `remove/units.rs` removes it as a whole, itself included. What lies beside the units counts and stays.
 
+mod account;
+mod began;
+mod directories_seen;
 mod gathered;
 mod linked;
 mod pass;
 mod ranges;
 mod request;
 mod scan;
+mod selection;
 #[cfg(test)]
 mod tests;
+mod units_seen;
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 pub use self::ranges::Amount;
 pub use self::request::{Budget, Measure, Portion};
+pub use self::selection::Selection;
+pub(super) use self::selection::Taken;
 
-use self::gathered::{accepts_unit, last_use};
-use self::linked::{Known, LinkedFiles};
-use self::pass::Scan;
+use self::account::Account;
+use self::directories_seen::DirectoriesSeen;
+use self::linked::LinkedFiles;
+use self::pass::{Purpose, Scan};
 use self::ranges::{Key, Keys, Ranges};
-use self::request::Numbers;
-use crate::attributes::{Attributes, Time};
-use crate::conditions::{Conditions, Place, TimeKind};
+use self::selection::Shared;
+use self::units_seen::UnitsSeen;
+use crate::attributes::Time;
+use crate::conditions::{Conditions, TimeKind};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::remove::progress::FileId;
+use crate::mount_traits::{InodeNumbers, MountTraits};
 use crate::threads::lock;
 use crate::walk::TreeEvent;
 
@@ -67,12 +83,12 @@ pub struct SelectOptions {
     pub budget: Budget,
     /// Conditions of the removal. [`Conditions::by`] is the time of the order; entries that do not meet them stay.
     pub conditions: Arc<Conditions>,
-    /// Each directory directly below the named one goes as a whole. Then conditions apply to these directories, by name and last use,
-    /// except that [`Conditions::exclude`] has no paths and protects entries in them too; others are refused.
+    /// Each directory directly below the named one goes as a whole, if it holds files. Then conditions apply to these directories, by name
+    /// and last use, except that [`Conditions::exclude`] has no paths and protects entries in them too; others are refused.
     pub by_directory: bool,
     /// Threads that read the tree; `None` for the number that suits the file system.
     pub threads: Option<usize>,
-    /// Most memory for the order, bytes, and as much for files with several names.
+    /// Most memory for the order, bytes, as much for files with several names, as much for units, and a quarter for directories.
     pub memory_bytes: usize,
 }
 
@@ -87,7 +103,7 @@ impl SelectOptions {
 /// Figures of a selection and of the removal so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Contents of the directory when it was read.
+    /// Contents of the directory when it was read. Without [`Self::unread`], so that there may be more.
     pub held: Amount,
     /// Selected files. Names of directories do not count.
     pub selected: Amount,
@@ -97,36 +113,15 @@ pub struct Outcome {
     pub measure: Measure,
     /// Most that the directory may hold, or least that has to be free.
     pub limit: u64,
-    /// Contents after the removal, or the amount that is free then, if nothing else changes it.
+    /// Contents after the removal, or the amount that is free then. If the removal freed less than was selected, counted again; else
+    /// computed, as if no other process had changed anything.
     pub now: u64,
-    /// The rest fits.
+    /// The rest fits, as far as it could be read.
     pub is_met: bool,
-    /// Names of files with several names that the memory had no room for; they stay.
+    /// Directories and entries that could not be read. A budget of the directory may hold more than [`Self::now`] by what they hold.
+    pub unread: u64,
+    /// Names of files with several names, and units, that the memory had no room for; they stay.
     pub untracked: u64,
-}
-
-/// Selection of what has to go, for [`RemoveOptions::budget`](super::RemoveOptions::budget) of one removal of the same directory.
-#[derive(Debug)]
-pub struct Selection {
-    shared: Arc<Shared>,
-    /// As the caller gave them; in a unit the exclusions.
-    conditions: Arc<Conditions>,
-    is_inside: bool,
-}
-
-#[derive(Debug)]
-struct Shared {
-    budget: Budget,
-    numbers: Numbers,
-    by: TimeKind,
-    by_directory: bool,
-    held: Amount,
-    excess: u64,
-    threshold: Option<Key>,
-    selected: Amount,
-    has_linked: bool,
-    linked: Arc<Mutex<LinkedFiles>>,
-    freed: Mutex<Amount>,
 }
 
 /// Finds what has to go. Returns `None` if `watch` requested a stop; `watch` gets failures of the first pass, whose entries stay and are
@@ -136,19 +131,19 @@ struct Shared {
 /// # let scratch = tempfile::tempdir().unwrap();
 /// use megadir::Dir;
 /// use megadir::remove::budget::{Budget, SelectOptions, select};
-/// use megadir::remove::{Progress, RemoveOptions, remove_tree};
+/// use megadir::remove::{Progress, RemoveOptions, remove_contents};
 /// use std::ops::ControlFlow;
 /// let cache = scratch.path().join("cache");
 /// std::fs::create_dir(&cache).unwrap();
 /// (0..10).for_each(|file| std::fs::write(cache.join(file.to_string()), "x").unwrap());
 ///
 /// let select_options = SelectOptions::new(Budget::parse("7 files").unwrap());
-/// let selected = select(&Dir::open(&cache)?, &select_options, &mut |_| ControlFlow::Continue(()))?;
+/// let cache_opened = Dir::open(&cache)?;
+/// let selected = select(&cache_opened, &select_options, &mut |_| ControlFlow::Continue(()))?;
 /// let selection = selected.expect("nothing requested a stop");
 /// let on_failure = |failure| eprintln!("{failure}");
-/// let conditions = Some(&*select_options.conditions);
-/// let options = RemoveOptions { conditions, budget: Some(&selection), ..RemoveOptions::new(2, &on_failure) };
-/// remove_tree(&Dir::open(scratch.path())?, b"cache", &options, &Progress::new())?;
+/// let options = RemoveOptions { budget: Some(&selection), ..RemoveOptions::new(2, &on_failure) };
+/// remove_contents(&cache_opened, &options, &Progress::new())?;
 /// assert!(selection.outcome().is_met);
 /// assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 7);
 /// # Ok::<(), megadir::Error>(())
@@ -158,66 +153,180 @@ pub fn select(
     options: &SelectOptions,
     watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Option<Selection>> {
-    let SelectOptions { budget, by_directory, memory_bytes, .. } = *options;
-    let directory = &directory.again_for_reader()?.into_top();
-    let numbers = budget.numbers(directory)?;
-    let of_units = by_directory.then(|| Arc::clone(&options.conditions));
-    let conditions = match &of_units {
-        Some(units) => exclusions(directory, units)?,
-        None => Arc::clone(&options.conditions),
+    let directory = directory.again_for_reader()?.into_top();
+    let budget = options.budget;
+    let (numbers, traits) = (budget.numbers(&directory)?, MountTraits::of(&directory));
+    let reading = Reading::new(options, &traits, &directory)?;
+    let mut unread = Unread::default();
+    let Some(first) = reading.pass(&directory, Purpose::First, &mut unread.watched(watch))? else {
+        return Ok(None);
     };
-    let linked = Arc::new(Mutex::new(LinkedFiles::new(memory_bytes, budget.is_of_free())));
-    let mut pass = |within| {
-        let scan = Scan {
-            conditions: Arc::clone(&conditions),
-            of_units: of_units.clone(),
-            linked_max: memory_bytes / linked::FILE_BYTES,
-            within,
-            ranges: Mutex::new(Ranges::new(memory_bytes)),
-            linked: Arc::clone(&linked),
-            holds: Mutex::default(),
-        };
-        let scan = Arc::new(scan);
-        let flow = scan::read(&scan, directory, options.threads, watch)?;
-        if flow.is_continue() {
-            add_linked(&scan, by_directory);
-        }
-        Ok::<_, Error>(flow.is_continue().then_some(scan))
-    };
-    let Some(first) = pass(None)? else { return Ok(None) };
     let held = *lock(&first.holds);
-    let excess = budget.excess(&numbers, &held);
-    let mut search =
-        Search { measure: budget.measure(), excess, threshold: None, selected: Amount::default() };
+    let mut search = Search {
+        measure: budget.measure(),
+        excess: budget.excess(&numbers, &held),
+        threshold: None,
+        selected: Amount::default(),
+    };
     let mut scan = first;
     for _ in 0..PASSES_MAX {
-        let Some(within) = search.look(lock(&scan.ranges).sorted()) else { break };
-        let Some(next) = pass(Some(within))? else { return Ok(None) };
+        let Some((first, last)) = search.look(lock(&scan.ranges).sorted()) else { break };
+        // Failures were those of the first pass.
+        let quiet = &mut |event: TreeEvent<'_>| match event {
+            TreeEvent::Read(_) => watch(event),
+            _ => ControlFlow::Continue(()),
+        };
+        let Some(next) = reading.pass(&directory, Purpose::Within(first, last), quiet)? else {
+            return Ok(None);
+        };
         scan = next;
     }
+    drop(scan);
     let Search { threshold, selected, .. } = search;
-    let has_linked = lock(&linked).is_used();
-    let by = options.conditions.by;
-    let freed = Mutex::default();
+    lock(&reading.units).keep_until(threshold.as_ref().map_or(EARLIEST, |last| last.time));
+    let has_linked = lock(&reading.linked).is_used();
+    let account = Account::new(budget.measure(), budget.measure().of(&selected));
+    let id = directory.id()?;
     let shared = Shared {
-        budget,
+        reading,
         numbers,
-        by,
-        by_directory,
+        directory,
+        id,
+        keeps_open: traits.removed_open,
         held,
-        excess,
         threshold,
         selected,
         has_linked,
-        linked,
-        freed,
+        account,
+        unread,
+        counted: Mutex::default(),
+        looks: AtomicUsize::new(0),
     };
-    let conditions = Arc::clone(&options.conditions);
-    Ok(Some(Selection { shared: Arc::new(shared), conditions, is_inside: false }))
+    Ok(Some(Selection::new(shared)))
 }
 
-/// Conditions on what is in a unit: it goes as a whole, except for what is excluded.
-fn exclusions(directory: &Dir, units: &Conditions) -> Result<Arc<Conditions>> {
+const EARLIEST: Time = Time { seconds: i64::MIN, nanoseconds: 0 };
+
+/// Settings and tables that the passes over a tree share.
+#[derive(Debug)]
+struct Reading {
+    budget: Budget,
+    by_directory: bool,
+    threads: Option<usize>,
+    memory_bytes: usize,
+    /// As the caller gave them.
+    conditions: Arc<Conditions>,
+    sight: Arc<Conditions>,
+    began: Time,
+    linked: Arc<Mutex<LinkedFiles>>,
+    units: Arc<Mutex<UnitsSeen>>,
+    /// `None` where inode numbers are no evidence.
+    directories: Option<Arc<Mutex<DirectoriesSeen>>>,
+}
+
+/// Share of the memory for directories.
+const DIRECTORIES_SHARE: usize = 4;
+
+impl Reading {
+    fn new(options: &SelectOptions, traits: &MountTraits, directory: &Dir) -> Result<Self> {
+        let SelectOptions { budget, by_directory, threads, memory_bytes, .. } = *options;
+        let conditions = Arc::clone(&options.conditions);
+        if by_directory {
+            check_units(directory, &conditions)?;
+        }
+        let Conditions { exclude, by, .. } = (*conditions).clone();
+        Ok(Self {
+            budget,
+            by_directory,
+            threads,
+            memory_bytes,
+            conditions,
+            sight: Arc::new(Conditions { exclude, by, ..Conditions::default() }),
+            began: began::now(directory, traits),
+            directories: matches!(traits.inode_numbers, InodeNumbers::Lasting | InodeNumbers::OfPaths)
+                .then(|| Arc::new(Mutex::new(DirectoriesSeen::new(memory_bytes / DIRECTORIES_SHARE)))),
+            linked: Arc::new(Mutex::new(LinkedFiles::new(memory_bytes))),
+            units: Arc::new(Mutex::new(UnitsSeen::new(memory_bytes))),
+        })
+    }
+
+    /// Returns `None` if `watch` requested a stop.
+    fn pass(
+        &self,
+        directory: &Dir,
+        purpose: Purpose,
+        watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<Arc<Scan>>> {
+        let linked = match purpose {
+            // The table is needed for the removal.
+            Purpose::Count => Arc::new(Mutex::new(LinkedFiles::new(self.memory_bytes))),
+            _ => Arc::clone(&self.linked),
+        };
+        let is_first = purpose == Purpose::First;
+        let scan = Arc::new(Scan {
+            sight: Arc::clone(&self.sight),
+            conditions: Arc::clone(&self.conditions),
+            by_directory: self.by_directory,
+            began: self.began,
+            purpose,
+            linked_max: self.memory_bytes / linked::FILE_BYTES,
+            linked_held: AtomicUsize::new(0),
+            ranges: Mutex::new(Ranges::new(self.memory_bytes)),
+            linked,
+            units: Arc::clone(&self.units),
+            directories: self.directories.as_ref().filter(|_| is_first).map(Arc::clone),
+            holds: Mutex::default(),
+        });
+        let flow = scan::read(&scan, directory, self.threads, watch)?;
+        if flow.is_continue() {
+            add_linked(&scan);
+        }
+        Ok(flow.is_continue().then_some(scan))
+    }
+}
+
+/// Hashes of paths of failures, at most; further ones may be reported twice.
+const UNREAD_MAX: usize = 65_536;
+
+/// Failures of the first pass, so that the removal, which meets most of them again, need not report them again.
+#[derive(Debug, Default)]
+struct Unread {
+    count: u64,
+    paths: HashSet<u64>,
+}
+
+impl Unread {
+    fn watched<'w>(
+        &'w mut self,
+        watch: &'w mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
+    ) -> impl FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w {
+        |event| {
+            match event {
+                TreeEvent::Failed(error) => self.add(error.path(), 1),
+                TreeEvent::Unexamined { directory, count, .. } => self.add(directory, count),
+                _ => {}
+            }
+            watch(event)
+        }
+    }
+
+    fn add(&mut self, path: &Path, count: u64) {
+        self.count = self.count.saturating_add(count);
+        if self.paths.len() < UNREAD_MAX {
+            self.paths.insert(hash(path));
+        }
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.paths.contains(&hash(path))
+    }
+}
+
+fn hash(path: &Path) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(path)
+}
+
+fn check_units(directory: &Dir, units: &Conditions) -> Result<()> {
     let of_units = Conditions {
         exclude: units.exclude.clone(),
         names: units.names.clone(),
@@ -226,19 +335,19 @@ fn exclusions(directory: &Dir, units: &Conditions) -> Result<Arc<Conditions>> {
         since: units.since,
         ..Conditions::default()
     };
-    if of_units != *units || units.exclude.has_paths() {
-        let reason = "units of directories: only conditions on their names and times, and exclusions by name";
-        return Err(Error::new("select", directory.path(), ErrorKind::BadOption, reason));
+    if of_units == *units && !units.exclude.has_paths() {
+        return Ok(());
     }
-    Ok(Arc::new(Conditions { exclude: units.exclude.clone(), by: units.by, ..Conditions::default() }))
+    let reason = "units of directories: only conditions on their names and times, and exclusions by name";
+    Err(Error::new("select", directory.path(), ErrorKind::BadOption, reason))
 }
 
-fn add_linked(scan: &Scan, by_directory: bool) {
+fn add_linked(scan: &Scan) {
     let mut keys = Keys::default();
     for (place, amount) in lock(&scan.linked).removable() {
         if scan.is_within(place.time, &place.path) {
             // The units count their names.
-            let names = if by_directory { 0 } else { amount.names };
+            let names = if scan.by_directory { 0 } else { amount.names };
             keys.add(place.time, &place.path, Amount { names, ..amount });
             lock(&scan.ranges).add(&mut keys);
         }
@@ -289,123 +398,12 @@ impl Search {
             if selected >= self.excess {
                 return None;
             }
-            if selected + self.measure.of(&range.amount) >= self.excess && !range.is_one_key() {
+            if selected.saturating_add(self.measure.of(&range.amount)) >= self.excess && !range.is_one_key() {
                 return Some((range.first.clone(), range.last.clone()));
             }
             self.selected.add(&range.amount);
             self.threshold = Some(range.last.clone());
         }
         None
-    }
-}
-
-impl Selection {
-    /// Figures so far.
-    pub fn outcome(&self) -> Outcome {
-        let Shared { budget, numbers, held, selected, .. } = &*self.shared;
-        let (freed, measure) = (*lock(&self.shared.freed), budget.measure());
-        let now = match budget.is_of_free() {
-            true => numbers.free.saturating_add(measure.of(&freed)),
-            false => measure.of(held).saturating_sub(measure.of(&freed)),
-        };
-        let is_met = if budget.is_of_free() { now >= numbers.limit } else { now <= numbers.limit };
-        let untracked = lock(&self.shared.linked).untracked();
-        let (held, selected, limit) = (*held, *selected, numbers.limit);
-        Outcome { held, selected, freed, measure, limit, now, is_met, untracked }
-    }
-
-    /// `true` if nothing has to go.
-    pub fn is_empty(&self) -> bool {
-        self.shared.threshold.is_none()
-    }
-
-    pub(super) fn by(&self) -> TimeKind {
-        self.shared.by
-    }
-
-    /// The removal has freed what has to go, so that another pass over the tree is of no use.
-    pub(super) fn is_freed(&self) -> bool {
-        self.shared.budget.measure().of(&lock(&self.shared.freed)) >= self.shared.excess
-    }
-
-    /// Units are removed one by one.
-    pub(super) fn is_of_units(&self) -> bool {
-        self.shared.by_directory && !self.is_inside
-    }
-
-    /// Directories go once they are empty.
-    pub(super) fn is_inside_unit(&self) -> bool {
-        self.is_inside
-    }
-
-    /// The selection of what is in a unit that goes.
-    pub(super) fn inside(&self) -> Self {
-        let Conditions { exclude, by, .. } = (*self.conditions).clone();
-        let conditions = Arc::new(Conditions { exclude, by, ..Conditions::default() });
-        Self { shared: Arc::clone(&self.shared), conditions, is_inside: true }
-    }
-
-    fn time_of(&self, file: &Attributes) -> Time {
-        self.shared.by.of(&self.before_removals(file))
-    }
-
-    /// Attributes of a file without what this removal did: removing a name changes the inode, and with it the change time of the
-    /// other names. Then the modification time stands for it.
-    pub(super) fn before_removals(&self, file: &Attributes) -> Attributes {
-        let Shared { by, has_linked, linked, .. } = &*self.shared;
-        let is_ours = *by == TimeKind::Changed
-            && *has_linked
-            && lock(linked).has_lost_a_name((file.device, file.inode));
-        if is_ours { Attributes { changed: file.modified, ..*file } } else { *file }
-    }
-
-    pub(super) fn conditions(&self) -> &Conditions {
-        &self.conditions
-    }
-
-    /// `true` for names of units that meet the conditions.
-    pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
-        self.conditions.accepts_name(&Place::TOP, name)
-    }
-
-    /// `None` if part of the unit cannot be read; then `fail` gets the reasons.
-    pub(super) fn last_use(&self, unit: &Dir, fail: &mut dyn FnMut(Error)) -> Result<Option<Time>> {
-        last_use(unit, &self.inside().conditions, &|file| self.time_of(file), fail)
-    }
-
-    pub(super) fn takes_unit(&self, time: Time, name: &[u8]) -> bool {
-        let is_selected = self.shared.threshold.as_ref().is_some_and(|last| last.cmp_to(time, name).is_ge());
-        is_selected && accepts_unit(&self.conditions, name, time)
-    }
-
-    /// `true` if the file has to go, by what it is just before its removal. `path` is below the directory.
-    pub(super) fn takes(&self, file: &Attributes, path: impl FnOnce() -> Vec<u8>) -> bool {
-        let Some(last) = &self.shared.threshold else { return false };
-        let time = self.time_of(file);
-        if self.is_inside {
-            return time <= last.time;
-        }
-        if self.shared.has_linked || file.links > 1 {
-            match lock(&self.shared.linked).known((file.device, file.inode), file.links) {
-                Known::Single => {}
-                Known::Stays => return false,
-                // Used since it was found?
-                Known::At(place) => return place <= last && time <= place.time,
-            }
-        }
-        match time.cmp(&last.time) {
-            std::cmp::Ordering::Equal => *path() <= *last.path,
-            order => order.is_lt(),
-        }
-    }
-
-    /// Notes the removal of a name of a file and its bytes; returns the bytes freed.
-    pub(super) fn note_removed(&self, (id, bytes): (FileId, u64)) -> u64 {
-        let freed = match self.shared.has_linked {
-            true => lock(&self.shared.linked).remove(id, bytes),
-            false => Amount { names: 1, files: 1, bytes },
-        };
-        lock(&self.shared.freed).add(&freed);
-        freed.bytes
     }
 }

@@ -1,10 +1,14 @@
 //! State of a pass over the tree, and the attributes that it reads.
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
+use super::began::last_sign;
+use super::directories_seen::DirectoriesSeen;
 use super::linked::LinkedFiles;
 use super::ranges::{Amount, Key, Ranges};
+use super::units_seen::UnitsSeen;
 use crate::attribute_listing::policy as attribute_policy;
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::conditions::Conditions;
@@ -17,34 +21,71 @@ const WANT: StatMask = StatMask::TYPE
     .union(StatMask::ALLOCATED)
     .union(StatMask::LINKS)
     .union(StatMask::INODE)
-    .union(StatMask::DEVICE);
+    .union(StatMask::DEVICE)
+    .union(StatMask::CHANGED);
+
+/// Purpose of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To count what the tree holds, and to order it.
+    First,
+    /// To order keys from the first to the last, both included.
+    Within(Key, Key),
+    /// To count what the tree holds.
+    Count,
+}
 
 /// State of a pass, shared by its threads.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// In units of directories, only exclusions.
+    /// Exclusions alone: what other conditions protect, a greatest depth as well, counts.
+    pub(super) sight: Arc<Conditions>,
+    /// Those of files, or of units if these are directories.
     pub(super) conditions: Arc<Conditions>,
-    /// Conditions on units, if these are directories.
-    pub(super) of_units: Option<Arc<Conditions>>,
-    /// Most files with several names that one unit remembers.
+    pub(super) by_directory: bool,
+    /// Start of the run. What has this time or a later one stays.
+    pub(super) began: Time,
+    pub(super) purpose: Purpose,
+    /// Most files with several names that all units together remember.
     pub(super) linked_max: usize,
-    /// Keys from the first to the last, both included; `None` in the first pass, which alone counts what the tree holds.
-    pub(super) within: Option<(Key, Key)>,
+    pub(super) linked_held: AtomicUsize,
     pub(super) ranges: Mutex<Ranges>,
     pub(super) linked: Arc<Mutex<LinkedFiles>>,
+    pub(super) units: Arc<Mutex<UnitsSeen>>,
+    /// In the first pass.
+    pub(super) directories: Option<Arc<Mutex<DirectoriesSeen>>>,
     pub(super) holds: Mutex<Amount>,
 }
 
 impl Scan {
+    pub(super) fn counts(&self) -> bool {
+        !matches!(self.purpose, Purpose::Within(..))
+    }
+
     pub(super) fn is_within(&self, time: Time, path: &[u8]) -> bool {
-        self.within
-            .as_ref()
-            .is_none_or(|(first, last)| first.cmp_to(time, path).is_le() && last.cmp_to(time, path).is_ge())
+        time < self.began
+            && match &self.purpose {
+                Purpose::First => true,
+                Purpose::Within(first, last) => {
+                    first.cmp_to(time, path).is_le() && last.cmp_to(time, path).is_ge()
+                }
+                Purpose::Count => false,
+            }
     }
 
     /// `false` without a look at the path.
     pub(super) fn may_be_within(&self, time: Time) -> bool {
-        self.within.as_ref().is_none_or(|(first, last)| (first.time..=last.time).contains(&time))
+        time < self.began
+            && match &self.purpose {
+                Purpose::First => true,
+                Purpose::Within(first, last) => (first.time..=last.time).contains(&time),
+                Purpose::Count => false,
+            }
+    }
+
+    /// The time that orders an entry.
+    pub(super) fn time(&self, row: &Attributes) -> Time {
+        last_sign(self.conditions.by, self.began, row)
     }
 }
 
@@ -53,12 +94,17 @@ pub(super) fn want(conditions: &Conditions) -> StatMask {
     WANT | conditions.by.want() | conditions.want()
 }
 
-pub(super) fn walk_options(directory: &Dir, conditions: &Arc<Conditions>) -> Result<WalkOptions> {
+/// `sight` limits what is read, and its time and that of the conditions is the same.
+pub(super) fn walk_options(
+    directory: &Dir,
+    sight: &Arc<Conditions>,
+    conditions: &Conditions,
+) -> Result<WalkOptions> {
     let want = want(conditions);
     let stat_backend = attribute_policy::stat_backend(directory, want, None)?;
     Ok(WalkOptions {
         examine: Some((stat_backend, want)),
-        conditions: Some(Arc::clone(conditions)),
+        conditions: Some(Arc::clone(sight)),
         ..WalkOptions::new(1)
     })
 }
@@ -85,7 +131,7 @@ impl Unread {
         Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.count })
     }
 
-    pub(super) fn errno(&self) -> Option<i32> {
-        self.first.as_ref().map(|(_, errno)| *errno)
+    pub(super) fn first(&self) -> Option<(&[u8], i32)> {
+        self.first.as_ref().map(|(name, errno)| (name.as_slice(), *errno))
     }
 }

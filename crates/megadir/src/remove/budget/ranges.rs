@@ -33,10 +33,11 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Sizes are whatever a file system reports: sums stop at the largest number.
     pub(super) fn add(&mut self, other: &Self) {
-        self.names += other.names;
-        self.files += other.files;
-        self.bytes += other.bytes;
+        self.names = self.names.saturating_add(other.names);
+        self.files = self.files.saturating_add(other.files);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rustix::fs::StatVfs;
+
 use super::ranges::Amount;
 use crate::dir::Dir;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -128,33 +130,63 @@ pub(super) struct Numbers {
     pub(super) free: u64,
 }
 
+/// Servers without a size report one that no storage has: rclone and gcsfuse 1 PiB, s3fs 256 TiB and more.
+const INVENTED_BYTES: u64 = 1 << 48;
+
+/// Free and all of what ordinary users may use; `None` if the file system does not count it.
+fn counted(measure: Measure, status: &StatVfs, count: InodeCount) -> Option<(u64, u64)> {
+    let invents = count == InodeCount::Invented;
+    let (free, all) = match measure {
+        Measure::Bytes => {
+            let reserved = status.f_bfree.saturating_sub(status.f_bavail);
+            let all = status.f_blocks.saturating_sub(reserved).saturating_mul(status.f_frsize);
+            if invents && all >= INVENTED_BYTES {
+                return None;
+            }
+            (status.f_bavail.saturating_mul(status.f_frsize), all)
+        }
+        Measure::Files if invents || count == InodeCount::Nothing => return None,
+        Measure::Files => (status.f_favail, status.f_files),
+    };
+    (all > 0 && free <= all).then_some((free, all))
+}
+
 impl Budget {
-    /// Errors: the file system reports no inodes, or invents their number.
+    /// Amount of what the budget names that is free now.
+    pub(super) fn free(&self, directory: &Dir) -> Option<u64> {
+        let status = rustix::fs::fstatvfs(directory).ok()?;
+        Some(match self.measure() {
+            Measure::Bytes => status.f_bavail.saturating_mul(status.f_frsize),
+            Measure::Files => status.f_favail,
+        })
+    }
+
+    /// Errors: the file system does not count what the budget names, or invents its number, or has less of it.
     pub(super) fn numbers(&self, directory: &Dir) -> Result<Numbers> {
         let (measure, portion) = match *self {
             Self::Holds(_, limit) => return Ok(Numbers { limit, free: 0 }),
             Self::Free(measure, portion) => (measure, portion),
         };
+        let refuse = |reason: String| {
+            Err(Error::new("keep within a budget", directory.path(), ErrorKind::BadOption, reason))
+        };
         let status = rustix::fs::fstatvfs(directory).at("stat", directory.path())?;
-        let (free, all) = match measure {
-            Measure::Bytes => {
-                let reserved = status.f_bfree.saturating_sub(status.f_bavail);
-                let all = status.f_blocks.saturating_sub(reserved);
-                (status.f_bavail.saturating_mul(status.f_frsize), all.saturating_mul(status.f_frsize))
-            }
-            Measure::Files => {
-                let counted = MountTraits::of(directory).inode_count;
-                if matches!(counted, InodeCount::Invented | InodeCount::Nothing) || status.f_files == 0 {
-                    let reason = "its file system does not count inodes; give a number of files or bytes";
-                    return Err(Error::new("budget", directory.path(), ErrorKind::BadOption, reason));
-                }
-                (status.f_favail, status.f_files)
-            }
+        let what = if measure == Measure::Bytes { "free space" } else { "inodes" };
+        let Some((free, all)) = counted(measure, &status, MountTraits::of(directory).inode_count) else {
+            let instead = "give a budget of the directory, such as 50GB or '100k files'";
+            return refuse(format!("its file system does not count {what}; {instead}"));
         };
         let limit = match portion {
             Portion::Exact(limit) => limit,
-            Portion::Percent(percent) => (all as f64 * percent / 100.0).ceil() as u64,
+            Portion::Percent(percent) if (0.0..=100.0).contains(&percent) => {
+                ((all as f64 * percent / 100.0).ceil() as u64).min(all)
+            }
+            Portion::Percent(percent) => return refuse(format!("{percent} % is no share: 0 to 100 %")),
         };
+        // Everything would go, for nothing.
+        if limit > all {
+            return refuse(format!("its file system has less {what} in all, so no removal can free as much"));
+        }
         Ok(Numbers { limit, free })
     }
 
@@ -169,7 +201,64 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Budget, Measure, Numbers, Portion};
+    use rustix::fs::{StatVfs, StatVfsMountFlags};
+
+    use super::{Amount, Budget, InodeCount, Measure, Numbers, Portion, counted};
+
+    fn status(blocks: [u64; 3], inodes: [u64; 2]) -> StatVfs {
+        StatVfs {
+            f_bsize: 4096,
+            f_frsize: 4096,
+            f_blocks: blocks[0],
+            f_bfree: blocks[1],
+            f_bavail: blocks[2],
+            f_files: inodes[0],
+            f_ffree: inodes[1],
+            f_favail: inodes[1],
+            f_fsid: 0,
+            f_flag: StatVfsMountFlags::empty(),
+            f_namemax: 255,
+        }
+    }
+
+    #[test]
+    fn shares_of_what_is_not_counted_or_invented_are_no_budget() {
+        let space = |blocks, count| counted(Measure::Bytes, &status(blocks, [9, 3]), count);
+        let inodes = |inodes, count| counted(Measure::Files, &status([9, 3, 3], inodes), count);
+        assert_eq!(space([100, 30, 20], InodeCount::Counted), Some((20 * 4096, 90 * 4096)));
+        // No blocks; nonsense; rclone without a size.
+        assert_eq!(space([0, 0, 0], InodeCount::Counted), None);
+        assert_eq!(space([10, 30, 30], InodeCount::Counted), None);
+        assert_eq!(space([1 << 38, 1 << 38, 1 << 38], InodeCount::Invented), None);
+        assert_eq!(space([100, 30, 30], InodeCount::Invented), Some((30 * 4096, 100 * 4096)));
+        assert_eq!(inodes([100, 30], InodeCount::Counted), Some((30, 100)));
+        assert_eq!(inodes([100, 30], InodeCount::OfFreeBlocks), Some((30, 100)));
+        assert_eq!(inodes([0, 0], InodeCount::Counted), None);
+        assert_eq!(inodes([100, 130], InodeCount::Counted), None);
+        for count in [InodeCount::Invented, InodeCount::Nothing] {
+            assert_eq!(inodes([1_000_000_000, 0], count), None);
+        }
+        // Numbers that no sum can hold.
+        assert_eq!(space([u64::MAX, u64::MAX, u64::MAX], InodeCount::Counted), Some((u64::MAX, u64::MAX)));
+    }
+
+    #[test]
+    fn a_share_beyond_the_file_system_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = crate::Dir::open(scratch.path()).unwrap();
+        for portion in [
+            Portion::Exact(u64::MAX),
+            Portion::Percent(100.1),
+            Portion::Percent(-1.0),
+            Portion::Percent(f64::NAN),
+            Portion::Percent(f64::INFINITY),
+        ] {
+            let refused = Budget::Free(Measure::Bytes, portion).numbers(&directory).unwrap_err();
+            assert!(!refused.to_string().contains('\n'), "{refused}");
+            assert_eq!(refused.kind(), crate::ErrorKind::BadOption, "{portion:?}");
+        }
+        assert!(Budget::Free(Measure::Bytes, Portion::Percent(100.0)).numbers(&directory).is_ok());
+    }
 
     #[test]
     fn budgets_need_units() {

@@ -12,7 +12,8 @@ use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
-use crate::remove::progress::{FileId, Linked};
+use crate::remove::budget::Taken;
+use crate::remove::progress::Linked;
 use crate::remove::{Progress, RemoveOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ const SWAPS_MAX: u32 = 16;
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
-impl Worker<'_, '_, '_> {
+impl<'a> Worker<'_, '_, 'a> {
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -45,11 +46,13 @@ impl Worker<'_, '_, '_> {
         if self.is_still_open(node, directory, name) {
             return Became::Done;
         }
-        let (mut freed, mut refusal) = (Freed::default(), None);
+        let (mut freed, mut refusal, mut taken) = (Freed::default(), None, None);
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
             match self.examine(node, directory, name, kind) {
-                Examined::Goes(of_entry, error) => (freed, refusal) = (of_entry, error),
+                Examined::Goes(of_entry, error, of_budget) => {
+                    (freed, refusal, taken) = (of_entry, error, of_budget);
+                }
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
             }
@@ -76,21 +79,11 @@ impl Worker<'_, '_, '_> {
         self.pause_after(started);
         match removed {
             Ok(()) => {
-                if let (Some(selection), Some(file)) = (options.budget(), freed.examined) {
-                    freed = Freed { bytes: selection.note_removed(file), ..Freed::default() };
-                }
-                self.counts.entries += 1;
-                self.counts.bytes += freed.bytes;
-                self.counts.linked += u64::from(freed.linked);
-                self.shared.note_counted(directory, name);
-                node.removed_hidden(name);
-                if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
-                    self.shared.call.unlink(names, &mut self.counts);
-                }
-                self.count();
+                let of_budget = |taken: Taken<'_>| Freed { bytes: taken.removed(), ..Freed::default() };
+                self.note_removed(node, directory, name, taken.map_or(freed, of_budget));
             }
             // Another process has removed it.
-            Err(Errno::NOENT) => {}
+            Err(Errno::NOENT) => taken.into_iter().for_each(Taken::vanished),
             Err(Errno::ISDIR) => return Became::Directory,
             // In POSIX the entry is a directory, in Linux it may not be removed.
             Err(Errno::PERM)
@@ -105,6 +98,18 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
+    fn note_removed(&mut self, node: &Node, directory: &Directory, name: &CStr, freed: Freed) {
+        self.counts.entries += 1;
+        self.counts.bytes += freed.bytes;
+        self.counts.linked += u64::from(freed.linked);
+        self.shared.note_counted(directory, name);
+        node.removed_hidden(name);
+        if let Some(names) = freed.linked_file.filter(|_| self.shared.options.dry_run) {
+            self.shared.call.unlink(names, &mut self.counts);
+        }
+        self.count();
+    }
+
     /// Waits for the entry's turn and announces its removal; `false` if it stays.
     pub(super) fn may_remove(&mut self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Shared { options, progress, path, .. } = self.shared;
@@ -112,7 +117,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
-    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
+    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined<'a> {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
             && (kind == FileType::Unknown || options.accepts_type(kind));
@@ -152,20 +157,31 @@ impl Worker<'_, '_, '_> {
         }
         let goes =
             may_go && options.accepts_facts(&facts.unwrap_or(Attributes { kind, ..Attributes::NOTHING }));
-        if !goes || self.is_newest(node, directory, facts.as_ref()) || !self.is_selected(node, name, facts) {
+        if !goes || self.is_newest(node, directory, facts.as_ref()) {
+            node.stay(KEPT);
+            return Examined::Stays;
+        }
+        let taken = self.taken(node, directory, name, facts.as_ref());
+        if options.budget().is_some() && taken.is_none() {
             node.stay(KEPT);
             return Examined::Stays;
         }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         let freed = facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts));
-        let examined = facts.map(|facts| ((facts.device, facts.inode), facts.allocated_bytes));
-        Examined::Goes(Freed { examined, ..freed }, refusal)
+        Examined::Goes(freed, refusal, taken)
     }
 
-    /// `false` if a budget lets the file stay.
-    fn is_selected(&self, node: &Node, name: &CStr, facts: Option<Attributes>) -> bool {
-        let Some(selection) = self.shared.options.budget() else { return true };
-        facts.is_some_and(|facts| selection.takes(&facts, || node.path_below(name)))
+    /// `None` without a budget, and if it lets the file stay.
+    fn taken(
+        &self,
+        node: &Node,
+        directory: &Directory,
+        name: &CStr,
+        facts: Option<&Attributes>,
+    ) -> Option<Taken<'a>> {
+        let options = self.shared.options;
+        let mut look_again = || system::facts(directory, name).ok().map(|(facts, _)| facts.links);
+        options.budget()?.take(facts?, options.dry_run, || node.path_below(name), &mut look_again)
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -187,8 +203,14 @@ impl Worker<'_, '_, '_> {
                 worker.shared.ahead.observe(|| worker.shared.open_below(&directory, &name))
             });
             match opened {
+                // Moved here since the selection began.
+                Ok(opened) if options.budget().is_some_and(|selection| !selection.enters(&opened)) => {
+                    return parent.stay(KEPT);
+                }
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,
+                // A budget neither counts nor enters it, and it is where it belongs.
+                Err(Errno::XDEV) if options.budget().is_some() => return parent.stay(KEPT),
                 Err(Errno::XDEV) => {
                     let path = parent.path(&self.shared.path, name.to_bytes());
                     let reason = "another file system is mounted there and is not entered";
@@ -312,8 +334,6 @@ struct Freed {
     linked: bool,
     /// The file, if it has several names.
     linked_file: Option<Linked>,
-    /// The file and its bytes, if it was examined.
-    examined: Option<(FileId, u64)>,
 }
 
 impl Freed {
@@ -329,9 +349,9 @@ impl Freed {
     }
 }
 
-enum Examined {
-    /// With the error that its removal would return, in a dry run.
-    Goes(Freed, Option<Errno>),
+enum Examined<'a> {
+    /// With the error that its removal would return, in a dry run, and its part of a budget.
+    Goes(Freed, Option<Errno>, Option<Taken<'a>>),
     Stays,
     Directory,
 }

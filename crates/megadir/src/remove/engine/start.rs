@@ -78,6 +78,36 @@ pub(in crate::remove) fn remove_tree(
     Ok(finish(call))
 }
 
+/// Removes a directory of a selection, if it is still the one that was looked at.
+#[cfg(target_os = "linux")]
+pub(in crate::remove) fn remove_unit(
+    parent: &Dir,
+    name: &[u8],
+    expected: Identity,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<Removed> {
+    let path = parent.entry_path(name);
+    check(options, &path)?;
+    let (name, call) = (component(name, &path)?, &Call::new(progress));
+    let root = match system::open_below(parent, &name, false) {
+        // Removed or replaced.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(finish(call)),
+        root => root.at("open", &path)?,
+    };
+    if system::identity(&root).at("open", &path)? == expected {
+        let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity: None };
+        root.remove(options, call);
+    }
+    Ok(finish(call))
+}
+
+/// Number of threads that remove.
+pub(in crate::remove) fn workers(directory: &impl system::Open, options: &RemoveOptions<'_>) -> usize {
+    let row = policy::row(system::file_system(directory));
+    options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run)).max(1)
+}
+
 /// See [`remove_contents`](crate::remove::remove_contents).
 pub(in crate::remove) fn remove_contents(
     directory: &Dir,
@@ -291,8 +321,7 @@ fn shared<'a>(
     let file_system = system::file_system(&root);
     let row = policy::row(file_system);
     let room = system::handles_max() / DESCRIPTORS_SHARE;
-    let workers = options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run));
-    let workers = workers.min(room / DESCRIPTORS_MIN).max(1);
+    let workers = workers(&root, options).min(room / DESCRIPTORS_MIN).max(1);
     let is_read_only = options.dry_run && system::is_read_only(&root);
     Shared {
         options,
@@ -326,10 +355,6 @@ fn rate(options: &RemoveOptions<'_>) -> Option<NonZeroU32> {
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     if options.cross_mounts && !system::CROSSES_MOUNTS {
         let reason = "mounted volumes are junctions, which are removed and never followed";
-        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
-    }
-    if options.budget().is_some() && (options.cross_mounts || options.keep_newest.is_some()) {
-        let reason = "budget: excludes cross_mounts and keep_newest";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if options.keep_newest.is_some() && system::OPEN_AGAIN.is_none() {

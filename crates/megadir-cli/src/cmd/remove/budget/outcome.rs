@@ -28,27 +28,31 @@ impl Kept {
 
     /// The end of a sentence about what was removed.
     pub(in crate::cmd::remove) fn words(&self, dry_run: bool) -> String {
-        let Outcome { measure, limit, now, is_met, .. } = self.outcome;
+        let Outcome { measure, limit, now, is_met, unread, .. } = self.outcome;
         let amount = |number| text(measure, self.is_of_free, number);
         let difference = amount(now.abs_diff(limit));
         let (holds, is_free) = match dry_run {
             true => ("would hold", "would be free"),
             false => ("holds", "are free"),
         };
+        let (holds, rest) = match unread {
+            0 => (holds.to_owned(), STAYS),
+            _ => (format!("{holds}, besides what could not be read,"), UNREAD),
+        };
         match (self.is_of_free, is_met) {
             (false, true) => format!("{} {holds} {}, within {}", self.path, amount(now), amount(limit)),
             (false, false) => {
-                format!("{} {holds} {}, {difference} over {}: {STAYS}", self.path, amount(now), amount(limit))
+                format!("{} {holds} {}, {difference} over {}: {rest}", self.path, amount(now), amount(limit))
             }
             (true, true) => format!("{} {is_free}, at least {}", amount(now), amount(limit)),
             (true, false) => {
-                format!("{} {is_free}, {difference} less than {}: {STAYS}", amount(now), amount(limit))
+                format!("{} {is_free}, {difference} less than {}: {NOT_FREED}", amount(now), amount(limit))
             }
         }
     }
 
     pub(in crate::cmd::remove) fn write(&self, object: &mut Object<'_>) {
-        let Outcome { held, measure, limit, now, is_met, untracked, .. } = self.outcome;
+        let Outcome { held, measure, limit, now, is_met, unread, untracked, .. } = self.outcome;
         object.string("measure", if measure == Measure::Bytes { "bytes" } else { "files" });
         object.raw("is_of_free", self.is_of_free);
         object.raw("limit", limit);
@@ -56,6 +60,7 @@ impl Kept {
         object.raw("is_met", is_met);
         object.raw("held_files", held.files);
         object.raw("held_bytes", held.bytes);
+        object.raw("unread", unread);
         object.raw("untracked", untracked);
     }
 }
@@ -66,14 +71,17 @@ pub(in crate::cmd::remove) fn kept(args: &Args, selection: &Selection) -> Kept {
     if outcome.untracked > 0 && !args.change.quiet {
         let names = plural(outcome.untracked, "name", "names");
         eprintln!(
-            "megadir: {names} of files with several names stay, because there are too many of these to remember"
+            "megadir: {names} of files with several names or of directories stay, because there are too many of these to remember"
         );
     }
     let path = args.paths.first().map(Path::new).unwrap_or(Path::new(""));
     Kept::new(outcome, args.keep_within.is_some_and(|budget| budget.is_of_free()), path)
 }
 
-const STAYS: &str = "the rest does not meet the conditions, was used meanwhile or could not be removed";
+const STAYS: &str =
+    "the rest does not meet the conditions, has names elsewhere, was used meanwhile or could not be removed";
+const UNREAD: &str = "the rest could not be read or removed, does not meet the conditions, has names elsewhere or was used meanwhile";
+const NOT_FREED: &str = "the rest stays as the conditions or its last use require, could not be removed, or frees nothing (snapshots, open files)";
 
 pub(in crate::cmd::remove) fn text(measure: Measure, is_of_free: bool, number: u64) -> String {
     match (measure, is_of_free) {
@@ -104,6 +112,7 @@ mod tests {
             limit: 50 << 30,
             now: 49 << 30,
             is_met: true,
+            unread: 0,
             untracked: 0,
         };
         let words = |outcome, is_of_free| Kept::new(outcome, is_of_free, Path::new("c")).words(false);
@@ -114,6 +123,8 @@ mod tests {
             words(files, false).starts_with("'c' holds 1 234 files, 1 224 files over 10 files: the rest ")
         );
         assert!(words(files, true).starts_with("1 234 inodes are free, 1 224 inodes less than 10 inodes: "));
+        let unread = words(Outcome { unread: 2, ..outcome }, false);
+        assert_eq!(unread, "'c' holds, besides what could not be read, 49G, within 50G");
         let dry = Kept::new(outcome, false, Path::new("c")).words(true);
         assert_eq!(dry, "'c' would hold 49G, within 50G");
     }
