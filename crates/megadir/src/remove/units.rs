@@ -224,9 +224,9 @@ impl Removing<'_> {
             // A file system is mounted there.
             let Some(unit) = unit else { return Ok(()) };
             let id = engine::system::identity(&unit).at("stat", unit.path())?;
-            let Some(_taken) = selection.take_unit(&unit, name, options.dry_run, &mut failed)? else {
+            if !selection.takes_unit(&unit, name, options.dry_run, &mut failed)? {
                 return Ok(());
-            };
+            }
             let options =
                 RemoveOptions { budget: Some(inside), conditions: Some(inside.conditions()), ..*options };
             let removed = engine::remove_unit(directory, name, id, &options, call.progress)?;

@@ -284,46 +284,33 @@ impl Selection {
         units.is_seen(name) && self.conditions.accepts_name(&Place::TOP, name)
     }
 
-    /// Takes a unit if it has to go as it is now. If part of it cannot be read, it stays, and `fail` gets the reasons.
-    pub(in crate::remove) fn take_unit(
+    /// `true` if a unit has to go as it is now. If part of it cannot be read, it stays, and `fail` gets the reasons.
+    pub(in crate::remove) fn takes_unit(
         &self,
         unit: &Dir,
         name: &[u8],
         dry_run: bool,
         fail: &mut dyn FnMut(Error),
-    ) -> Result<Option<TakenUnit<'_>>> {
+    ) -> Result<bool> {
         let Shared { reading, threshold, account, .. } = &*self.shared;
-        let Some(last) = threshold else { return Ok(None) };
+        let Some(last) = threshold else { return Ok(false) };
         let wanted = StatMask::INODE | StatMask::DEVICE | StatMask::CHANGED;
         let own = unit.attributes(wanted)?;
         // Where inode numbers are no evidence, the change time alone is.
         let is_same =
             reading.directories.is_none() || lock(&reading.units).is_same(name, (own.device, own.inode));
         if !is_same || change_since(reading.began, &own).is_some() || self.has_enough(dry_run) {
-            return Ok(None);
+            return Ok(false);
         }
         let of_directory = |row: &Attributes| change_since(reading.began, row);
         let times = Times { of_file: &|file| self.time_of(file), of_directory: &of_directory };
-        let Some(gathered) = look(unit, &reading.sight, &times, fail)? else { return Ok(None) };
-        let Gathered { latest: Some(time), single, .. } = gathered else { return Ok(None) };
+        let Some(gathered) = look(unit, &reading.sight, &times, fail)? else { return Ok(false) };
+        let Gathered { latest: Some(time), single, .. } = gathered else { return Ok(false) };
         let is_selected = time < reading.began
             && last.cmp_to(time, name).is_ge()
             && accepts_unit(&self.conditions, name, time);
         let weight = reading.budget.measure().of(&single);
-        Ok((is_selected && account.take(weight)).then_some(TakenUnit { account, weight }))
-    }
-}
-
-/// A unit that is about to go. Its share of what has to be freed is reserved until this is dropped.
-#[derive(Debug)]
-pub(in crate::remove) struct TakenUnit<'s> {
-    account: &'s Account,
-    weight: u64,
-}
-
-impl Drop for TakenUnit<'_> {
-    fn drop(&mut self) {
-        self.account.release(self.weight);
+        Ok(is_selected && account.may_take(weight))
     }
 }
 
