@@ -12,6 +12,7 @@ use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
+use crate::remove::budget::Taken;
 use crate::remove::progress::Linked;
 use crate::remove::{Progress, RemoveOptions};
 
@@ -33,7 +34,7 @@ const SWAPS_MAX: u32 = 16;
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
-impl Worker<'_, '_, '_> {
+impl<'a> Worker<'_, '_, 'a> {
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -45,11 +46,13 @@ impl Worker<'_, '_, '_> {
         if self.is_still_open(node, directory, name) {
             return Became::Done;
         }
-        let (mut freed, mut refusal) = (Freed::default(), None);
+        let (mut freed, mut refusal, mut taken) = (Freed::default(), None, None);
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
             match self.examine(node, directory, name, kind) {
-                Examined::Goes(of_entry, error) => (freed, refusal) = (of_entry, error),
+                Examined::Goes(of_entry, error, of_budget) => {
+                    (freed, refusal, taken) = (of_entry, error, of_budget);
+                }
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
             }
@@ -76,18 +79,11 @@ impl Worker<'_, '_, '_> {
         self.pause_after(started);
         match removed {
             Ok(()) => {
-                self.counts.entries += 1;
-                self.counts.bytes += freed.bytes;
-                self.counts.linked += u64::from(freed.linked);
-                self.shared.note_counted(directory, name);
-                node.removed_hidden(name);
-                if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
-                    self.shared.call.unlink(names, &mut self.counts);
-                }
-                self.count();
+                let of_budget = |taken: Taken<'_>| Freed { bytes: taken.removed(), ..Freed::default() };
+                self.note_removed(node, directory, name, taken.map_or(freed, of_budget));
             }
             // Another process has removed it.
-            Err(Errno::NOENT) => {}
+            Err(Errno::NOENT) => taken.into_iter().for_each(Taken::vanished),
             Err(Errno::ISDIR) => return Became::Directory,
             // In POSIX the entry is a directory, in Linux it may not be removed.
             Err(Errno::PERM)
@@ -102,6 +98,18 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
+    fn note_removed(&mut self, node: &Node, directory: &Directory, name: &CStr, freed: Freed) {
+        self.counts.entries += 1;
+        self.counts.bytes += freed.bytes;
+        self.counts.linked += u64::from(freed.linked);
+        self.shared.note_counted(directory, name);
+        node.removed_hidden(name);
+        if let Some(names) = freed.linked_file.filter(|_| self.shared.options.dry_run) {
+            self.shared.call.unlink(names, &mut self.counts);
+        }
+        self.count();
+    }
+
     /// Waits for the entry's turn and announces its removal; `false` if it stays.
     pub(super) fn may_remove(&mut self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Shared { options, progress, path, .. } = self.shared;
@@ -109,7 +117,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
-    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
+    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined<'a> {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
             && (kind == FileType::Unknown || options.accepts_type(kind));
@@ -134,6 +142,10 @@ impl Worker<'_, '_, '_> {
                 return Examined::Stays;
             }
         };
+        let facts = match options.budget() {
+            Some(selection) => facts.map(|facts| selection.before_removals(&facts)),
+            None => facts,
+        };
         let kind = facts.map_or(kind, |facts| facts.kind);
         if kind == FileType::Directory {
             return Examined::Directory;
@@ -149,9 +161,27 @@ impl Worker<'_, '_, '_> {
             node.stay(KEPT);
             return Examined::Stays;
         }
+        let taken = self.taken(node, directory, name, facts.as_ref());
+        if options.budget().is_some() && taken.is_none() {
+            node.stay(KEPT);
+            return Examined::Stays;
+        }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         let freed = facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts));
-        Examined::Goes(freed, refusal)
+        Examined::Goes(freed, refusal, taken)
+    }
+
+    /// `None` without a budget, and if it lets the file stay.
+    fn taken(
+        &self,
+        node: &Node,
+        directory: &Directory,
+        name: &CStr,
+        facts: Option<&Attributes>,
+    ) -> Option<Taken<'a>> {
+        let options = self.shared.options;
+        let mut look_again = || system::facts(directory, name).ok().map(|(facts, _)| facts.links);
+        options.budget()?.take(facts?, options.dry_run, || node.path_below(name), &mut look_again)
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -173,8 +203,14 @@ impl Worker<'_, '_, '_> {
                 worker.shared.ahead.observe(|| worker.shared.open_below(&directory, &name))
             });
             match opened {
+                // Moved here since the selection began.
+                Ok(opened) if options.budget().is_some_and(|selection| !selection.enters(&opened)) => {
+                    return parent.stay(KEPT);
+                }
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,
+                // A budget neither counts nor enters it, and it is where it belongs.
+                Err(Errno::XDEV) if options.budget().is_some() => return parent.stay(KEPT),
                 Err(Errno::XDEV) => {
                     let path = parent.path(&self.shared.path, name.to_bytes());
                     let reason = "another file system is mounted there and is not entered";
@@ -195,8 +231,10 @@ impl Worker<'_, '_, '_> {
     fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
-            let (options, want) = (self.shared.options, self.shared.options.want());
-            let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
+            let options = self.shared.options;
+            let want = options.want_of_directories();
+            let mut goes = options.takes_directories()
+                && options.accepts_name(parent.place(options.conditions), name.to_bytes())
                 && options.accepts_type(FileType::Directory)
                 // A directory is newer, and may be smaller, after removals from it.
                 && !(self.shared.is_repeated && want != StatMask::NOTHING);
@@ -208,7 +246,8 @@ impl Worker<'_, '_, '_> {
                     }
                     Ok(facts) => {
                         goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
-                        bytes = facts.allocated_bytes;
+                        // A budget counts no directories.
+                        bytes = if options.budget().is_none() { facts.allocated_bytes } else { 0 };
                     }
                     Err(error) => return self.fail(&parent, name.to_bytes(), "stat", error.into()),
                 }
@@ -300,19 +339,19 @@ struct Freed {
 impl Freed {
     fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false, linked_file: None },
+            0 | 1 => Self { bytes: facts.allocated_bytes, ..Self::default() },
             names => {
                 let file = (facts.device, facts.inode);
                 let linked = Linked { file, names, bytes: facts.allocated_bytes };
-                Self { bytes: 0, linked: true, linked_file: Some(linked) }
+                Self { linked: true, linked_file: Some(linked), ..Self::default() }
             }
         }
     }
 }
 
-enum Examined {
-    /// With the error that its removal would return, in a dry run.
-    Goes(Freed, Option<Errno>),
+enum Examined<'a> {
+    /// With the error that its removal would return, in a dry run, and its part of a budget.
+    Goes(Freed, Option<Errno>, Option<Taken<'a>>),
     Stays,
     Directory,
 }
