@@ -107,7 +107,7 @@ pub static RULES: &[Rule] = &[
         applies: |_| true,
         recommends: Recommendation::Flat,
         rests_on_limits: false,
-        reason: "they fit one directory, and subdirectories would gain nothing",
+        reason: "they fit one directory, and no limit or measurement favours subdirectories",
     },
 ];
 

@@ -90,12 +90,21 @@ fn may_be_partial(file: &mut File) -> io::Result<bool> {
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
 }
 
-pub(crate) fn has_metadata(file: &File) -> bool {
-    let read = ParquetMetaDataReader::new().parse_and_finish(file);
-    read.is_ok_and(|metadata| {
-        let values = metadata.file_metadata().key_value_metadata();
-        values.is_some_and(|values| values.iter().any(|value| value.key == METADATA_KEY))
-    })
+/// `true` also for a damaged Parquet file: it may have been an inventory.
+pub(crate) fn is_parquet_inventory(mut file: File) -> bool {
+    let head = begins(&mut file, HEADS[0].len()).unwrap_or_default();
+    head == HEADS[0] && read_metadata(&file).unwrap_or(true)
+}
+
+fn has_metadata(file: &File) -> bool {
+    read_metadata(file).unwrap_or(false)
+}
+
+/// Whether the file has the metadata of an inventory; `None` if it has no whole footer.
+fn read_metadata(file: &File) -> Option<bool> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(file).ok()?;
+    let values = metadata.file_metadata().key_value_metadata();
+    Some(values.is_some_and(|values| values.iter().any(|value| value.key == METADATA_KEY)))
 }
 
 fn first_line(file: &mut File) -> io::Result<Vec<u8>> {

@@ -19,6 +19,8 @@ pub(in crate::cmd) fn refuse_reading_options(path: &Path, options: &[(bool, &str
     let given = options.iter().find(|(is_given, _)| *is_given);
     given.map_or(Ok(()), |(_, option)| {
         let path = quoted(path);
-        Err(CliError::usage(format!("{option}: {path} is an inventory, and is not read by a walk")))
+        Err(CliError::usage(format!(
+            "{option}: {path} is an inventory; the option is for reading directories"
+        )))
     })
 }

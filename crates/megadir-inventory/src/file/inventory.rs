@@ -8,7 +8,7 @@ use super::folder::{Folder, PARTS_FILE, is_folder};
 use super::open::Part;
 use crate::metadata::Metadata;
 use crate::open_at_once::open_to_read;
-use crate::recognize::has_metadata;
+use crate::recognize::is_parquet_inventory;
 use crate::row::Row;
 use crate::rows::{Building, Rows};
 
@@ -71,9 +71,10 @@ impl Inventory {
         path.is_file() || is_folder(path)
     }
 
-    /// `true` for a Parquet file with the metadata of an inventory, which is read from its end: any other file is the user's data.
+    /// `true` for a Parquet file with the metadata of an inventory, which is read from its end, and for a damaged Parquet file, which
+    /// [`Inventory::open`] refuses with the reason. Any other file is the user's data.
     pub fn recognizes(path: &Path) -> bool {
-        path.is_file() && open_to_read(path).is_ok_and(|file| has_metadata(&file))
+        path.is_file() && open_to_read(path).is_ok_and(|file| is_parquet_inventory(file))
     }
 
     /// Error of a folder of parts without [`PARTS_FILE`]: some parts may be missing.

@@ -24,10 +24,17 @@ fn heading(between: &Between) -> String {
     format!("Study {}: {sides}", between.study)
 }
 
+/// Kinds of warnings that end in "Do not use this run": a screen has room for three alarms, and these decide.
+const UNUSABLE: [&str; 2] = ["disturbed", "differs-from-itself"];
+
 fn alarms(between: &Between) -> Vec<String> {
     let differences = between.differences.iter().map(|difference| format!("Not the same {difference}."));
-    let doubts = between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text));
-    differences.chain(between.disturbances.iter().cloned()).chain(doubts).collect()
+    let line = |doubt: &Doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text);
+    let (unusable, others): (Vec<&Doubt>, Vec<&Doubt>) =
+        between.doubts.iter().partition(|doubt| UNUSABLE.contains(&doubt.kind.as_str()));
+    let unusable = unusable.into_iter().map(line);
+    let disturbances = between.disturbances.iter().cloned();
+    unusable.chain(differences).chain(disturbances).chain(others.into_iter().map(line)).collect()
 }
 
 /// Lines of the gate, or the answer if none was asked for.

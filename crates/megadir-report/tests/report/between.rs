@@ -157,6 +157,19 @@ fn load_of_other_processes_is_reported() {
     assert!(text.contains("! The old run: The load was 5.07 on 2 processors."), "{text}");
 }
 
+/// The screen has room for three alarms.
+#[test]
+fn a_run_that_must_not_be_used_is_the_first_alarm() {
+    let (mut old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5)]));
+    old.notes = ["load", "stolen-time", "timer-gaps", "noisy"].map(|kind| note(kind, "Mild.")).to_vec();
+    new.samples.iter_mut().filter(|sample| sample.arm.0 == 1).for_each(|sample| sample.elapsed_ns *= 2);
+    let text = screen(&compare(&old, &new), 100, PLAIN);
+    let alarms: Vec<&str> = text.lines().filter(|line| line.starts_with("! ")).collect();
+    assert!(alarms[0].starts_with("! The new run: `base` against itself came out DIFFERENT"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.find("Do not use this run") < flat.find("Mild."), "{text}");
+}
+
 #[test]
 fn too_few_rounds_judge_nothing() {
     let few = |seed| Synthetic { rounds: 2, seed, ..Synthetic::ratios(&[]) }.record();

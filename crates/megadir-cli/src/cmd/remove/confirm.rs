@@ -19,7 +19,7 @@ use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, quoted_bytes, reason};
 
-pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
+pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints how much would be removed)";
 const NAMED_MAX: usize = 3;
 
 /// For an exact number in the question: later, counting ends as soon as more than [`UNASKED_MAX`] entries meet the conditions. Up to then
