@@ -100,7 +100,7 @@ fn has_metadata(file: &File) -> bool {
     read_metadata(file).unwrap_or(false)
 }
 
-/// Whether the file has the metadata of an inventory; `None` if it has no whole footer.
+/// `true` if the file has the metadata of an inventory; `None` if it has no whole footer.
 fn read_metadata(file: &File) -> Option<bool> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(file).ok()?;
     let values = metadata.file_metadata().key_value_metadata();
