@@ -80,6 +80,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
         Refusal::NotDecimal => vec!["strings.Trim(name, \"0123456789\") != \"\"".into()],
         Refusal::LeadingZero => vec!["n > 1 && name[0] == '0'".into()],
         Refusal::NotHex => vec!["strings.Trim(name, \"0123456789ABCDEF\") != \"\"".into()],
+        Refusal::OtherEnding(ending) => vec![format!("!strings.HasSuffix(name, \"{ending}\")")],
         Refusal::Part(dots, parts) => {
             parts.iter().map(|part| format!("{} == \"{dots}\"", slice("name", *part))).collect()
         }

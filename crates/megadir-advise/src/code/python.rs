@@ -71,6 +71,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
         Refusal::NotDecimal => "not raw.isdigit()".into(),
         Refusal::LeadingZero => "(len(raw) > 1 and raw[:1] == b\"0\")".into(),
         Refusal::NotHex => "raw.strip(b\"0123456789ABCDEF\") != b\"\"".into(),
+        Refusal::OtherEnding(ending) => format!("not raw.endswith(b\"{ending}\")"),
         Refusal::Part(dots, parts) => match &parts[..] {
             [part] => format!("{} == b\"{dots}\"", slice("raw", *part)),
             _ => {

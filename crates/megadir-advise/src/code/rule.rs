@@ -34,6 +34,7 @@ pub(super) enum Refusal {
     NotDecimal,
     LeadingZero,
     NotHex,
+    OtherEnding(String),
     Part(&'static str, Vec<Slice>),
     Rest(Slice),
     LikeDirectory { after: usize, widths: Vec<usize> },
@@ -149,9 +150,10 @@ fn title(layout: &Layout) -> String {
     if name == text { text } else { format!("{name} ({text})") }
 }
 
-fn slices(source: Source, widths: &[usize]) -> Vec<Slice> {
+fn slices(layout: &Layout, widths: &[usize]) -> Vec<Slice> {
+    let source = layout.source();
     let backwards = matches!(source, Source::Suffix | Source::NextToLast);
-    let mut next = usize::from(source == Source::NextToLast);
+    let mut next = usize::from(source == Source::NextToLast) + layout.ending().len();
     let slice = |width: &usize| {
         let from = next;
         next += width;
@@ -169,7 +171,7 @@ fn directories(layout: &Layout, widths: &[usize]) -> Result<Directories, NoCode>
         Source::Sequence => return Ok(Directories::Numbered(numbers(layout.levels()))),
         _ => return Err(NoCode::Source),
     };
-    Ok(Directories::Cut(text, slices(layout.source(), &widths[..most])))
+    Ok(Directories::Cut(text, slices(layout, &widths[..most])))
 }
 
 fn numbers(counts: &[u16]) -> Vec<Number> {
@@ -190,7 +192,10 @@ fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
     let least = match layout.source() {
         Source::Decimal => return decimal(all),
         Source::Sequence => return vec![Refusal::Length(8, 8), Refusal::NotHex],
-        _ if takes_name => all + usize::from(layout.is_trimmed() || layout.source() == Source::NextToLast),
+        _ if takes_name => {
+            let spare = usize::from(layout.is_trimmed() || layout.source() == Source::NextToLast);
+            all + spare + layout.ending().len()
+        }
         _ => 1,
     };
     let mut refused = vec![Refusal::Length(least, NAME_BYTES_MAX)];
@@ -198,8 +203,11 @@ fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
         refused.push(Refusal::Dots);
     }
     refused.push(Refusal::Separator);
+    if !layout.ending().is_empty() {
+        refused.push(Refusal::OtherEnding(layout.ending().to_owned()));
+    }
     if takes_name && layout.label().is_empty() {
-        let slices = slices(layout.source(), widths);
+        let slices = slices(layout, widths);
         for dots in [".", ".."] {
             let parts = slices.iter().zip(widths).filter(|(_, width)| **width == dots.len());
             let parts: Vec<Slice> = parts.map(|(slice, _)| *slice).collect();
@@ -267,7 +275,7 @@ fn example(layout: &Layout) -> Option<Example> {
         ["abcdefghij", "0123456789"].map(|digits| digits.chars().cycle().take(bytes).collect::<String>())
     });
     let placer = layout.at(1_000_000);
-    plain.into_iter().chain(long).find_map(|name| {
+    plain.into_iter().chain(long).map(|name| name + layout.ending()).find_map(|name| {
         let path = placer.path_for(name.as_bytes()).ok()?;
         let path = path.into_os_string().into_string().ok()?;
         Some(Example { name, path, depth: placer.depth() })

@@ -76,6 +76,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
         Refusal::NotDecimal => "!name.bytes().all(|byte| byte.is_ascii_digit())".into(),
         Refusal::LeadingZero => "(n > 1 && name.starts_with('0'))".into(),
         Refusal::NotHex => "!name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))".into(),
+        Refusal::OtherEnding(ending) => format!("!name.ends_with(b\"{ending}\")"),
         Refusal::Part(dots, parts) => {
             return parts.iter().map(|part| format!("{} == *b\"{dots}\"", slice("name", *part))).collect();
         }

@@ -65,7 +65,7 @@ fn patterns(rule: &Rule) -> Vec<String> {
 fn pattern(refusal: &Refusal, label: &str) -> Vec<String> {
     match refusal {
         Refusal::Length(1, _) => vec!["''".into()],
-        Refusal::Length(..) => Vec::new(),
+        Refusal::Length(..) | Refusal::OtherEnding(_) => Vec::new(),
         Refusal::Dots => vec![".".into(), "..".into()],
         Refusal::Separator => vec!["*/*".into()],
         Refusal::NotDecimal => vec!["*[!0-9]*".into()],
@@ -108,6 +108,7 @@ fn lengths(rule: &Rule) -> Vec<String> {
             Refusal::Length(least, most) => {
                 conditions.push(format!("[ ${{#1}} -ge {least} ] && [ ${{#1}} -le {most} ]"));
             }
+            Refusal::OtherEnding(ending) => conditions.push(format!("[ \"${{1%{ending}}}\" != \"$1\" ]")),
             _ => {}
         }
     }

@@ -66,6 +66,9 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
     if !layout.label().is_empty() {
         said += &format!(", each with {} before its name", layout.label());
     }
+    if !layout.ending().is_empty() {
+        said += &format!(", not counting {} at the end, which every name has", layout.ending());
+    }
     said += match layout.is_trimmed() {
         true => "; the file keeps the rest of its name.",
         false => "; the file keeps its whole name.",

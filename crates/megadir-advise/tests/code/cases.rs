@@ -31,6 +31,10 @@ const LAYOUTS: &[&str] = &[
     "next-to-last:1/2",
     "next-to-last:3/3+label=a_B-9",
     "next-to-last:2/3+from=0+under=3",
+    "suffix:1/2+ending=.a",
+    "suffix:1/1+from=0+under=9+label=DIR_+ending=x",
+    "next-to-last:2+ending=.data",
+    "next-to-last:1/1+from=1+under=9+ending=a.b-C_",
     "digest:1",
     "digest:2",
     "digest:3",
@@ -127,7 +131,9 @@ fn case(at: usize, text: &str) -> Case {
         Ok(placed) => [b"+", placed.path()].concat(),
         Err(_) => b"-".to_vec(),
     };
-    let share = if full() || WHOLE.contains(&text) { 1 } else { 10 };
+    // Few names have the ending of a layout.
+    let is_whole = full() || WHOLE.contains(&text) || !layout.ending().is_empty();
+    let share = if is_whole { 1 } else { 10 };
     let asked: Vec<usize> = (at % share..names::NAMES).step_by(share).collect();
     let depths = layout
         .placers()

@@ -36,7 +36,7 @@ A layout computes the path of a file from its name, to spread very many files ov
 LAYOUT  = \"flat\" | PRESET | SOURCE \":\" LEVEL { \"/\" LEVEL } { \"+\" OPTION }
 SOURCE  = \"prefix\" | \"suffix\" | \"next-to-last\" | \"digest\" | \"decimal\" | \"sequence\"
 LEVEL   = number of characters in a directory's name; with sequence, number of directories
-OPTION  = \"rest\" | \"from=\" LEVELS | \"under=\" FILES | \"label=\" TEXT
+OPTION  = \"rest\" | \"from=\" LEVELS | \"under=\" FILES | \"label=\" TEXT | \"ending=\" TEXT
 ```
 
 Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another file. A layout refuses names that
@@ -59,6 +59,7 @@ const SHOWN: &[&str] = &[
     "sequence:16/256",
     "digest:1/1/1+from=1+under=10000",
     "suffix:1/1+label=DIR_",
+    "next-to-last:2+ending=.data",
 ];
 
 #[test]

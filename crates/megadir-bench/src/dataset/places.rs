@@ -50,7 +50,12 @@ impl Places {
         Ok(match self {
             Self::Flat => FilePlace { path: names.write(index, name), file_at: 0 },
             Self::Layout(placer) => {
-                let placed = placer.place(names.write(index, name), layout)?;
+                let written = names.write(index, name);
+                let ending = placer.layout().ending();
+                let placed = match ending {
+                    "" => placer.place(written, layout)?,
+                    ending => placer.place(&[written, ending.as_bytes()].concat(), layout)?,
+                };
                 FilePlace { path: placed.path(), file_at: placed.path().len() - placed.file().len() }
             }
             Self::PerDirectory(files) => {

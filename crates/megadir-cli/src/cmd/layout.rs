@@ -181,7 +181,7 @@ pub(in crate::cmd) fn without_ending(found: &Detected) -> Option<String> {
     let sampled = plural(found.sampled, "sampled file", "sampled files");
     let fit = grouped(found.fit);
     Some(format!(
-        "{fit} of {sampled} fit {named}{program}, if their ending {ending} is no part of the names, and no layout has endings"
+        "{fit} of {sampled} fit {named}{program}, if their ending {ending} is no part of the names, which that layout cannot leave out"
     ))
 }
 

@@ -88,7 +88,7 @@ fn layout_help() -> String {
          decimal:3/3/3   000/001/234: the number 1234, zero-padded\n\
          sequence:16/256 01/23/00012345: 16 x 256 directories, filled in turn\n\n\
          +from=2+under=2000 starts with 2 levels and adds levels until a directory holds fewer than 2000 files; \
-         +label=TEXT prefixes every directory name. Presets:\n\n",
+         +label=TEXT prefixes every directory name; +ending=TEXT is not counted by suffix and next-to-last. Presets:\n\n",
     );
     for preset in PRESETS {
         help.push_str(&format!("{:<15} {}: {}\n", preset.name, preset.layout, preset.about));

@@ -74,7 +74,7 @@ impl Inventory {
     /// `true` for a Parquet file with the metadata of an inventory, which is read from its end, and for a damaged Parquet file, which
     /// [`Inventory::open`] refuses with the reason. Any other file is the user's data.
     pub fn recognizes(path: &Path) -> bool {
-        path.is_file() && open_to_read(path).is_ok_and(|file| is_parquet_inventory(file))
+        path.is_file() && open_to_read(path).is_ok_and(is_parquet_inventory)
     }
 
     /// Error of a folder of parts without [`PARTS_FILE`]: some parts may be missing.

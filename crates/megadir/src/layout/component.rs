@@ -62,6 +62,8 @@ pub enum Refused {
         /// Minimum length, bytes.
         least: usize,
     },
+    /// The name does not have the ending of the layout.
+    OtherEnding,
     /// A directory or the file would be `.` or `..`.
     DotsInPath,
     /// The name is not a decimal number without leading zeros, or has too many digits.
@@ -90,6 +92,7 @@ impl fmt::Display for Refused {
                 let plural = if *bytes == 1 { "" } else { "s" };
                 write!(f, "it has {bytes} byte{plural}, and the layout needs at least {least}")
             }
+            Self::OtherEnding => write!(f, "it does not end as the layout requires"),
             Self::DotsInPath => write!(f, "its path would contain '.' or '..'"),
             Self::NotDecimal { digits } => {
                 write!(f, "it is not a decimal number of at most {digits} digits without leading zeros")

@@ -9,7 +9,7 @@
 //! LAYOUT  = "flat" | PRESET | SOURCE ":" LEVEL { "/" LEVEL } { "+" OPTION }
 //! SOURCE  = "prefix" | "suffix" | "next-to-last" | "digest" | "decimal" | "sequence"
 //! LEVEL   = number of characters of a directory's name; with sequence, number of directories
-//! OPTION  = "rest" | "from=" LEVELS | "under=" FILES | "label=" TEXT
+//! OPTION  = "rest" | "from=" LEVELS | "under=" FILES | "label=" TEXT | "ending=" TEXT
 //! ```
 //!
 //! | layout | name | path |
@@ -23,6 +23,7 @@
 //! | `decimal:3/3/3` | `1234` | `000/001/234` |
 //! | `sequence:16/256` | `00012345` | `01/23/00012345` |
 //! | `suffix:1/1+label=DIR_` | `abcdef` | `DIR_f/DIR_e/abcdef` |
+//! | `next-to-last:2+ending=.data` | `abcdef.data` | `de/abcdef.data`; other endings are refused |
 //!
 //! With `+from=2+under=2000` the depth grows: 2 levels at first, and one more whenever directories would
 //! otherwise hold 2000 files or more on average, for hex digits. A file may then have any of these depths;
@@ -61,6 +62,8 @@ pub const LEVELS_MAX: usize = 32;
 pub const NAME_BYTES_MAX: usize = 255;
 /// Maximum length of a label, bytes.
 pub const LABEL_BYTES_MAX: usize = 8;
+/// Maximum length of an ending, bytes.
+pub const ENDING_BYTES_MAX: usize = 16;
 const SEQUENCE_MAX: u16 = u16::MAX;
 const SEQUENCE_DIGITS: usize = 8;
 const DIGEST_DIGITS: usize = 64;
@@ -141,6 +144,7 @@ pub struct Layout {
     trimmed: bool,
     growth: Option<Growth>,
     label: Few<u8, LABEL_BYTES_MAX>,
+    ending: Few<u8, ENDING_BYTES_MAX>,
 }
 
 impl Layout {
@@ -148,8 +152,8 @@ impl Layout {
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
     const fn fixed(source: Source, levels: &[u16]) -> Self {
-        let (levels, label) = (Few::new(levels, 0), Few::new(&[], 0));
-        Self { source, levels, trimmed: false, growth: None, label }
+        let (levels, label, ending) = (Few::new(levels, 0), Few::new(&[], 0), Few::new(&[], 0));
+        Self { source, levels, trimmed: false, growth: None, label, ending }
     }
 
     /// Creates a layout with these widths of levels (with [`Source::Sequence`], numbers of directories). Errors: no levels or
@@ -212,6 +216,36 @@ impl Layout {
         Ok(Self { label: Few::new(label.as_bytes(), 0), ..self })
     }
 
+    /// Accepts only names with `ending`, and takes directories from the characters before it. Errors: a source other than
+    /// [`Source::Suffix`] and [`Source::NextToLast`]; an ending that is empty, longer than [`ENDING_BYTES_MAX`], leaves no room for the
+    /// levels, or has characters other than ASCII letters, digits, `_`, `-` and `.`.
+    pub fn ended(self, ending: &str) -> Result<Self, LayoutError> {
+        if !matches!(self.source, Source::Suffix | Source::NextToLast) {
+            return Err(LayoutError::new("only suffix and next-to-last take an ending"));
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if ending.is_empty() || ending.len() > ENDING_BYTES_MAX || !ending.bytes().all(plain) {
+            let reason = format!("an ending is 1 to {ENDING_BYTES_MAX} of A-Z, a-z, 0-9, '_', '-' and '.'");
+            return Err(LayoutError::new(reason));
+        }
+        let layout = Self { ending: Few::new(ending.as_bytes(), 0), ..self };
+        let least = layout.name_bytes_min();
+        if least > NAME_BYTES_MAX {
+            let reason = format!(
+                "with this ending a name has at least {least} characters, and the maximum is {NAME_BYTES_MAX}"
+            );
+            return Err(LayoutError::new(reason));
+        }
+        Ok(layout)
+    }
+
+    /// Length of the shortest name that has all characters the directories are taken from, bytes.
+    fn name_bytes_min(&self) -> usize {
+        let widths: usize = self.levels().iter().map(|width| usize::from(*width)).sum();
+        let spare = usize::from(self.trimmed || self.source == Source::NextToLast);
+        widths + spare + self.ending.count
+    }
+
     fn takes_label(&self) -> bool {
         matches!(self.source, Source::Prefix | Source::Suffix | Source::NextToLast | Source::Digest)
     }
@@ -239,6 +273,11 @@ impl Layout {
     /// Prefix of every directory's name; empty by default.
     pub fn label(&self) -> &str {
         std::str::from_utf8(self.label.all()).unwrap_or_default()
+    }
+
+    /// Ending of every name, which no directory is taken from; empty by default.
+    pub fn ending(&self) -> &str {
+        std::str::from_utf8(self.ending.all()).unwrap_or_default()
     }
 
     /// Minimum and maximum number of directories between the top and a file.

@@ -120,12 +120,14 @@ impl Placer {
         let Layout { source, trimmed, .. } = self.layout;
         let label = self.layout.label.all();
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
-        let spare = usize::from(trimmed || source == Source::NextToLast);
-        let least = widths.clone().sum::<usize>() + spare;
+        let least = self.layout.name_bytes_min();
         if name.len() < least {
             return Err(Refused::TooShort { bytes: name.len(), least });
         }
-        let mut left = if source == Source::NextToLast { &name[..name.len() - 1] } else { name };
+        let mut left = name.strip_suffix(self.layout.ending.all()).ok_or(Refused::OtherEnding)?;
+        if source == Source::NextToLast {
+            left = &left[..left.len() - 1];
+        }
         let mut file = name;
         if trimmed {
             self.check_at(name, 0)?;

@@ -57,8 +57,8 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "ipfs-flatfs",
-        layout: Layout::fixed(Source::NextToLast, &[2]),
-        about: "blocks of IPFS in kubo's default flatfs, which also appends .data and pads short keys",
+        layout: Layout { ending: Few::new(b".data", 0), ..Layout::fixed(Source::NextToLast, &[2]) },
+        about: "blocks of IPFS in kubo's default flatfs, whose files are named after the key and .data; it pads short keys",
         source: "ipfs/go-ds-flatfs, shard.go, NextToLast and IPFS_DEF_SHARD; readme.go",
     },
     Preset {
@@ -144,13 +144,16 @@ mod tests {
         same("squid", 1, "0000004A", "00/00/0000004A");
         same("squid", 1, "000000B7", "00/00/000000B7");
         same("squid", 1, "00F12345", "01/23/00F12345");
-        // readme.go of flatfs, without the .data that it adds.
+        // readme.go of flatfs, and the extension of flatfs.go.
         same(
             "ipfs-flatfs",
             1,
-            "AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA",
-            "SC/AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA",
+            "AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA.data",
+            "SC/AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA.data",
         );
+        let flatfs: Layout = "ipfs-flatfs".parse().unwrap();
+        assert_eq!(flatfs.path_for(b"AFKREIA22FLID5AJ2KU7"), Err(Refused::OtherEnding));
+        assert_eq!(flatfs.path_for(b"AB.data"), Err(Refused::TooShort { bytes: 7, least: 8 }));
         // Paperclip's spec/paperclip.
         same("paperclip", 1, "1234", "000/001/234");
         same("paperclip", 1, "23", "000/000/023");

@@ -20,13 +20,15 @@ fn layouts() -> impl Strategy<Value = Layout> {
         ];
         Layout::new(sources[source], &widths).unwrap()
     });
-    let options = (any::<bool>(), prop::option::of((0..4_usize, 1..5_u64)), prop::option::of("[aA]{1,3}"));
-    let full = (plain, options).prop_map(|(layout, (trimmed, growth, label))| {
+    let texts = (prop::option::of("[aA]{1,3}"), prop::option::of("[aA.]{1,2}"));
+    let options = (any::<bool>(), prop::option::of((0..4_usize, 1..5_u64)), texts);
+    let full = (plain, options).prop_map(|(layout, (trimmed, growth, (label, ending)))| {
         let layout = if trimmed { layout.trimmed().unwrap_or(layout) } else { layout };
         let layout = growth.map_or(layout, |(from_levels, under_files)| {
             layout.growing(Growth { from_levels, under_files }).unwrap_or(layout)
         });
-        label.map_or(layout, |label| layout.labelled(&label).unwrap_or(layout))
+        let layout = label.map_or(layout, |label| layout.labelled(&label).unwrap_or(layout));
+        ending.map_or(layout, |ending| layout.ended(&ending).unwrap_or(layout))
     });
     let wide = (200..256_u16, "[a-c]{1,8}").prop_map(|(width, label)| {
         let layout = Layout::new(Source::Prefix, &[width]).unwrap();

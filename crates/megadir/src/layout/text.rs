@@ -184,6 +184,11 @@ fn parse_options<'a>(
                 layout = layout.labelled(value).map_err(|error| error.at(piece))?;
                 there
             }
+            ("ending", Some(value)) => {
+                let there = !layout.ending().is_empty();
+                layout = layout.ended(value).map_err(|error| error.at(piece))?;
+                there
+            }
             ("from", Some(value)) => {
                 let levels = number(value).ok_or_else(|| wrong("expected a whole number, as in from=2"))?;
                 from.replace((usize::try_from(levels).unwrap_or(usize::MAX), piece)).is_some()
@@ -193,7 +198,7 @@ fn parse_options<'a>(
                     number(value).ok_or_else(|| wrong("expected a whole number, as in under=2000"))?;
                 under.replace((files, piece)).is_some()
             }
-            _ => return Err(wrong("options are rest, from=LEVELS, under=FILES and label=TEXT")),
+            _ => return Err(wrong("options are rest, from=LEVELS, under=FILES, label=TEXT and ending=TEXT")),
         };
         if there {
             return Err(wrong("duplicate option"));
@@ -232,6 +237,9 @@ impl fmt::Display for Layout {
         if !self.label().is_empty() {
             write!(f, "+label={}", self.label())?;
         }
+        if !self.ending().is_empty() {
+            write!(f, "+ending={}", self.ending())?;
+        }
         Ok(())
     }
 }
@@ -259,6 +267,8 @@ mod tests {
         assert_eq!(layout.growth(), Some(Growth { from_levels: 2, under_files: 2000 }));
         assert_eq!(layout.depths(), 2..=4);
         assert_eq!("prefix:2+label=DIR_".parse::<Layout>().unwrap().label(), "DIR_");
+        let kubo: Layout = "next-to-last:2+ending=.data".parse().unwrap();
+        assert_eq!((kubo.ending(), kubo.to_string().as_str()), (".data", "next-to-last:2+ending=.data"));
         assert_eq!(
             "prefix:2+from=0+under=9+rest".parse::<Layout>().unwrap().to_string(),
             "prefix:2+rest+from=0+under=9"
@@ -293,10 +303,13 @@ mod tests {
             ("sequence:16/70000", "at character 13, '70000': 1 to 65535 directories per level"),
             ("prefix", "at character 1, 'prefix': levels are missing, as in prefix:2/2"),
             ("sequence+rest", "at character 1, 'sequence': levels are missing, as in sequence:16/256"),
-            ("prefix:2+", "at character 10: options are rest, from=LEVELS, under=FILES and label=TEXT"),
+            (
+                "prefix:2+",
+                "at character 10: options are rest, from=LEVELS, under=FILES, label=TEXT and ending=TEXT",
+            ),
             (
                 "prefix:2+rest=",
-                "at character 10, 'rest=': options are rest, from=LEVELS, under=FILES and label=TEXT",
+                "at character 10, 'rest=': options are rest, from=LEVELS, under=FILES, label=TEXT and ending=TEXT",
             ),
             ("prefix:2+rest+rest", "at character 15, 'rest': duplicate option"),
             ("prefix:2+from=1", "at character 10, 'from=1': under=FILES is missing"),
@@ -323,6 +336,19 @@ mod tests {
                 "sequence:2+label=a",
                 "at character 12, 'label=a': only prefix, suffix, next-to-last and digest take a label",
             ),
+            (
+                "prefix:2+ending=.x",
+                "at character 10, 'ending=.x': only suffix and next-to-last take an ending",
+            ),
+            (
+                "suffix:2+ending=é",
+                "at character 10, 'ending=é': an ending is 1 to 16 of A-Z, a-z, 0-9, '_', '-' and '.'",
+            ),
+            (
+                "suffix:253+ending=.gz",
+                "at character 12, 'ending=.gz': with this ending a name has at least 256 characters, and the maximum is 255",
+            ),
+            ("suffix:2+ending=.a+ending=.a", "at character 20, 'ending=.a': duplicate option"),
             ("prefix:2/2/ü", "at character 12, 'ü': a level is a whole number, as in 2/2"),
         ] {
             assert_eq!(error(text), said, "{text}");

@@ -42,8 +42,8 @@ pub struct Detected {
     pub alike: Option<Layout>,
     /// Another layout that as many sampled files fit, and that names can contradict as well, or as little.
     pub tie: Option<Layout>,
-    /// Layout that `fit` sampled files fit without an ending that they share, as those of kubo do without `.data`. Then `layout` is
-    /// `None`: no layout has endings, and one that shortens names would fit them with wrong names.
+    /// Layout that `fit` sampled files fit without an ending that they share, such as the digest of the name before `.data`. Then `layout`
+    /// is `None`: only layouts by the end of the name have endings, and one that shortens names would fit them with wrong names.
     pub without_ending: Option<(Layout, Ending)>,
 }
 
@@ -190,6 +190,13 @@ fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     if let Some((levels, _)) = widths.iter().max_by_key(|(_, count)| **count) {
         let sources = [Source::Digest, Source::Prefix, Source::Suffix, Source::NextToLast];
         found.extend(sources.iter().filter_map(|source| Layout::new(*source, levels).ok()));
+        if let Some(ending) =
+            Ending::most_common(paths).and_then(|ending| String::from_utf8(ending.as_bytes().to_vec()).ok())
+        {
+            let ended =
+                |source: &Source| Layout::new(*source, levels).and_then(|layout| layout.ended(&ending)).ok();
+            found.extend([Source::Suffix, Source::NextToLast].iter().filter_map(ended));
+        }
         if levels.iter().all(|width| *width <= SHORTENED_MAX) {
             found.extend(Layout::new(Source::Prefix, levels).and_then(Layout::trimmed));
         }

@@ -143,7 +143,7 @@ fn directories_that_the_scan_could_not_read_are_errors_of_the_listing() {
     let at = scratch.path();
     let program = require!(unprivileged(&scratch));
     fill(at, &["t/", "t/closed/", "t/closed/x", "t/open/", "t/open/y"]);
-    fs::set_permissions(at.join("t/closed"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(at.join("t/closed"), fs::Permissions::from_mode(0o0)).unwrap();
     fs::set_permissions(at, fs::Permissions::from_mode(0o777)).unwrap();
     let scanned = run_as_nobody(&program, at, &["scan", "--quiet", "-o", "t.parquet", "t"]);
     assert_eq!(scanned.code, Some(1), "{scanned:?}");

@@ -9,7 +9,7 @@ use megadir_testkit::require;
 
 use super::support::make;
 use crate::remove::witness::scratch_in_memory;
-use crate::support::{fill, megadir, run, run_as_nobody, scratch, unprivileged};
+use crate::support::{fill, megadir, run, run_as_nobody, scratch, shell, unprivileged};
 
 #[test]
 fn every_layout_is_found_again() {
@@ -27,6 +27,8 @@ fn every_layout_is_found_again() {
         ("paperclip", "decimal:3/3/3"),
         ("squid", "sequence:16/256"),
         ("ccache", "ccache"),
+        ("ipfs-flatfs", "ipfs-flatfs"),
+        ("suffix:2+ending=.jpeg", "suffix:2+ending=.jpeg"),
     ] {
         let _ = std::fs::remove_dir_all(at.join("t"));
         make(at, 600, made);
@@ -204,11 +206,9 @@ fn trees_of_known_programs_are_taken_for_nothing_else() {
     let overlay2 = |index| format!("{}/diff/etc/hostname", hash(index, 64));
     let guess = "sampled files fit; any names would fit, because the layout shortens them\n";
     let whole = "sampled files fit\n";
-    let ending = "sampled files fit next-to-last:2, that of ipfs-flatfs, if their ending .data is no part of the names, and no layout has \
-                  endings\n";
     let cases: [Case<'_>; 8] = [
         ("git", &git, "git: ", guess),
-        ("kubo", &kubo, "no known layout fits: ", ending),
+        ("kubo", &kubo, "ipfs-flatfs: ", whole),
         ("nginx", &nginx, "suffix:1/2: ", whole),
         ("squid", &squid, "sequence:16/256: ", whole),
         ("npm", &npm, "npm-cacache: ", guess),
@@ -233,12 +233,43 @@ fn trees_of_known_programs_are_taken_for_nothing_else() {
         if program != "kubo" {
             continue;
         }
-        for from in [&["--from", "git"][..], &["--from", "prefix:2+rest"], &[]] {
-            let words = [&["reshard", "--yes", "--to", "flat", "t"][..], from].concat();
-            let ran = run(scratch.path(), &words);
-            assert!(ran.err.contains("if their ending .data is no part of the names"), "{ran:?}");
-            assert_eq!((ran.code, ran.err.lines().count()), (Some(2), 1), "{ran:?}");
+        for from in ["git", "prefix:2+rest"] {
+            let ran = run(scratch.path(), &["reshard", "--yes", "--to", "flat", "t", "--from", from]);
+            ran.complains(
+                2,
+                &["which would give the files wrong names", "fit ipfs-flatfs, in which names are whole"],
+            );
         }
+        // There and back: every block keeps its name.
+        let before = shell(scratch.path(), "find t -type f | sort").quiet();
+        for to in ["flat", "ipfs-flatfs"] {
+            run(scratch.path(), &["reshard", "--quiet", "--yes", "--to", to, "t"]).quiet();
+        }
+        assert_eq!(shell(scratch.path(), "find t -type f | sort").quiet(), before);
+        run(scratch.path(), &["reshard", "--quiet", "--yes", "--to", "flat", "t"]).quiet();
+        assert_eq!(shell(scratch.path(), "ls t/*.data | wc -l").quiet(), b"300\n");
+    }
+}
+
+/// A digest of the name without its ending cannot be computed from the name.
+#[test]
+fn files_that_fit_only_without_their_ending_are_not_moved() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let layout: megadir::layout::Layout = "digest:2".parse().unwrap();
+    for index in 0..300 {
+        let path = at.join("t").join(layout.path_for(format!("name {index}").as_bytes()).unwrap());
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path.with_extension("jpeg"), "").unwrap();
+    }
+    let ran = run(at, &["layout", "t"]);
+    let out = String::from_utf8(ran.out).unwrap();
+    let reason =
+        "fit digest:2, if their ending .jpeg is no part of the names, which that layout cannot leave out";
+    assert!(out.starts_with("no known layout fits: ") && out.contains(reason), "{out}");
+    for from in [&["--from", "git"][..], &[]] {
+        let words = [&["reshard", "--yes", "--to", "flat", "t"][..], from].concat();
+        run(at, &words).complains(2, &[reason]);
     }
 }
 
