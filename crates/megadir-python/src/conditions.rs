@@ -26,11 +26,6 @@ const NAMES: [&str; 11] = [
 
 /// Reads the conditions in a dictionary. A value of `None` is no condition.
 pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
-    conditions_by(given, None)
-}
-
-/// `used_by` is the default of `by` where something else than an age compares times.
-pub(crate) fn conditions_by(given: &Bound<'_, PyDict>, used_by: Option<TimeKind>) -> PyResult<Conditions> {
     let mut conditions = Conditions::default();
     let mut by = None;
     for (name, value) in given.iter() {
@@ -67,10 +62,10 @@ pub(crate) fn conditions_by(given: &Bound<'_, PyDict>, used_by: Option<TimeKind>
             }
         }
     }
-    if by.is_some() && used_by.is_none() && conditions.before.is_none() && conditions.since.is_none() {
+    if by.is_some() && conditions.before.is_none() && conditions.since.is_none() {
         return Err(bad("by", "needs older_than or newer_than"));
     }
-    conditions.by = by.or(used_by).unwrap_or_default();
+    conditions.by = by.unwrap_or_default();
     Ok(conditions)
 }
 

@@ -48,19 +48,6 @@ pub(crate) fn size_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> 
     }
 }
 
-/// Text of a budget such as `50GB` or `100k files`.
-pub(crate) fn budget_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    match value.cast::<PyString>() {
-        Ok(text) => text.extract(),
-        Err(_) => {
-            let number = number(value).unwrap_or(50);
-            let lines =
-                format!("{name}=\"{number}GB\", {name}=\"{number} files\", {name}=\"10% free\" or the like");
-            Err(without_unit(name, value, &lines))
-        }
-    }
-}
-
 /// Whole number of which text with a unit can be made. `True` is a number for Python, but not for a reader.
 fn number(value: &Bound<'_, PyAny>) -> Option<u64> {
     if value.cast::<PyBool>().is_ok() { None } else { value.extract().ok() }

@@ -250,48 +250,6 @@ def test_removal_stays_in_its_directory(tree):
     assert gone.complete and not tree.exists() and (outside / "kept").exists()
 
 
-def test_the_least_recently_used_go_until_the_rest_fits(tmp_path):
-    for unit in range(4):
-        (tmp_path / "cache" / f"d{unit}").mkdir(parents=True)
-        for file in range(3):
-            path = tmp_path / "cache" / f"d{unit}" / str(file)
-            path.write_bytes(b"x" * 4096)
-            os.utime(path, (1_700_000_000 + unit * 3 + file, 1_600_000_000))
-    cache = tmp_path / "cache"
-    left = lambda: sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
-    everything = left()
-    planned = megadir.remove(cache, keep_within="10 files", dry_run=True)
-    assert (planned.entries, planned.now, planned.complete, left()) == (2, 10, True, everything)
-    assert megadir.remove(cache, keep_within="10 files") == planned
-    assert left() == everything[2:]
-    assert megadir.remove(cache, keep_within="1GB").entries == 0
-    units = megadir.remove(cache, keep_within="8 files", unit="directory")
-    assert (units.entries, units.directories, units.now) == (4, 2, 6) and left() == everything[6:]
-    over = megadir.remove(cache, keep_within="0 files", match="[01]")
-    assert not over.complete and over.now == 2
-    for value, error in [(50, TypeError), ("50", ValueError), ("50 parsecs", ValueError)]:
-        with pytest.raises(error, match="keep_within.*50"):
-            megadir.remove(cache, keep_within=value)
-    with pytest.raises(TypeError, match="keep_within=None"):
-        megadir.remove(cache, keep_within=None)
-    for given in [{"contents": True}, {"contents": True, "unit": "directory"}]:
-        with pytest.raises(ValueError, match="contents: excludes keep_within"):
-            megadir.remove(cache, keep_within="0 files", **given)
-    with pytest.raises(ValueError, match="unit: needs keep_within"):
-        megadir.remove(cache, unit="directory", contents=True)
-    with pytest.raises(ValueError, match="units of directories"):
-        megadir.remove(cache, keep_within="0 files", unit="directory", larger_than="1B")
-    with pytest.raises(ValueError, match="has less free space"):
-        megadir.remove(cache, keep_within="9000TB free")
-    with pytest.raises(ValueError, match="unit: needs keep_within"):
-        megadir.remove(cache, unit="directory")
-    with pytest.raises(ValueError, match="neither file nor directory"):
-        megadir.remove(cache, keep_within="1GB", unit="disk")
-    with pytest.raises(ValueError, match="keep_within needs the directory"):
-        megadir.remove(cache / "d3" / "2", keep_within="1GB")
-    assert len(left()) == 2 and megadir.remove(cache, by="mtime", keep_within="2 files").entries == 0
-
-
 def test_removal_is_refused(tree):
     previous = os.getcwd()
     try:

@@ -131,8 +131,7 @@ impl Asked {
         self.time().unwrap_or_default()
     }
 
-    /// The time that `--by` names.
-    pub(in crate::cmd) fn time(&self) -> Option<TimeKind> {
+    fn time(&self) -> Option<TimeKind> {
         self.by.iter().find_map(|by| match by {
             By::Time(time) => Some(*time),
             By::Rank(_) => None,

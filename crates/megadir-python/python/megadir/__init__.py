@@ -172,9 +172,7 @@ class Removed(NamedTuple):
     directories_kept: int
     """Number of directories that stay because something in them could not be removed."""
     complete: bool
-    """``True`` if everything requested is gone, and with ``keep_within`` the rest fits."""
-    now: Optional[int] = None
-    """With ``keep_within``: bytes or files that the directory holds afterwards, or bytes or inodes that are free then."""
+    """``True`` if everything requested is gone."""
 
 
 def list(
@@ -411,17 +409,11 @@ def advise(
     return _program.ask([*words, os.path.abspath(os.fsencode(path))], path)
 
 
-# Not None, which a missing setting is: then everything would go.
-_NO_BUDGET: Any = object()
-
-
 def remove(
     path: _Path,
     *,
     contents: bool = False,
     dry_run: bool = False,
-    keep_within: str = _NO_BUDGET,
-    unit: Optional[str] = None,
     on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
@@ -432,23 +424,13 @@ def remove(
     an open directory, and no symbolic link is followed. Mounted file systems are not entered. The current directory,
     those above it, and paths that end in ``.`` or ``..`` are refused with ``ValueError``.
 
-    ``keep_within`` removes what was not used for the longest time until the rest fits: ``"50GB"``, ``"100k files"``, ``"10% free"`` or
-    ``"5% free inodes"``. Directories stay, or with ``unit="directory"`` those directly below go as a whole. ``by`` is then ``use`` by default, the
-    later of access and modification; entries that do not meet the conditions count and stay. ``None`` is refused, because without a budget
-    everything goes, and so is ``contents``. The directory may be a mount point.
-
     An entry that cannot be removed does not end the work. Afterwards ``on_error`` is called with each failure (the first 1000),
     or the first is raised. After Ctrl-C or a crash, run it again to continue.
 
     >>> megadir.remove("photos", match="*.jpg", dry_run=True).entries
     3
-    >>> megadir.remove("photos", keep_within="1GB").complete
-    True
     >>> megadir.remove("photos").complete
     True
     """
-    if keep_within is None:
-        raise TypeError("keep_within=None: give a budget such as '50GB', or leave it out to remove everything")
-    within = (None if keep_within is _NO_BUDGET else keep_within, unit)
     with _progress.during(progress) as function:
-        return Removed(*_megadir.remove(path, contents, dry_run, within, (on_error, function), {**conditions}))
+        return Removed(*_megadir.remove(path, contents, dry_run, (on_error, function), {**conditions}))

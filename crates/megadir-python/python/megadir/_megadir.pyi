@@ -171,7 +171,6 @@ def remove(
     path: _Path,
     contents: bool,
     dry_run: bool,
-    within: tuple[Optional[str], Optional[str]],
     callbacks: _Callbacks,
     given: dict[str, Any],
-) -> tuple[int, int, int, int, int, int, bool, Optional[int]]: ...
+) -> tuple[int, int, int, int, int, int, bool]: ...

@@ -83,7 +83,7 @@ impl Globs {
         self.texts.is_empty()
     }
 
-    pub(crate) fn has_paths(&self) -> bool {
+    pub(super) fn has_paths(&self) -> bool {
         !self.paths.is_empty()
     }
 

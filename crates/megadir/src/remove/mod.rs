@@ -29,36 +29,29 @@
 //! * Parent directories stay open. A directory with too many subdirectories is read further through its own handle.
 //! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure.
 //!
-//! [`budget`] selects what has to go from a cache. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
+//! [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
 //! of an entry and refuses protected ones.
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;
 #[cfg(any(target_os = "linux", windows))]
 mod back_off;
-#[cfg(target_os = "linux")]
-pub mod budget;
-#[cfg(windows)]
-#[path = "no_budget.rs"]
-mod budget;
 #[cfg(any(target_os = "linux", windows))]
 mod engine;
 pub mod policy;
 mod progress;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target;
-#[cfg(any(target_os = "linux", windows))]
-mod units;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 
+#[cfg(any(target_os = "linux", windows))]
+pub use self::engine::{remove_contents, remove_tree};
 pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
-#[cfg(any(target_os = "linux", windows))]
-pub use self::units::{remove_contents, remove_tree};
 #[cfg(any(target_os = "linux", windows))]
 use crate::attributes::{Attributes, StatMask};
 use crate::conditions::Conditions;
@@ -96,11 +89,6 @@ pub struct RemoveOptions<'a> {
     /// stay: those with the latest [`Conditions::by`], and all with the same time as the last of them.
     /// Conditions on times do not count. Reads directories and attributes twice. Refused on Windows.
     pub keep_newest: Option<NonZeroUsize>,
-    /// Only files that this selection takes when they are looked at, and bytes by what the budget counts; directories stay unless they
-    /// are its units. Only for [`remove_contents`] of the directory that was read. The conditions are those of the selection, and others
-    /// are refused, as are [`Self::name`], [`Self::keep`], [`Self::cross_mounts`] and [`Self::keep_newest`].
-    #[cfg(target_os = "linux")]
-    pub budget: Option<&'a budget::Selection>,
     /// Remove nothing; count entries and their bytes. Errors of the system are not predicted.
     pub dry_run: bool,
     /// In a dry run, entries that an earlier call with the same [`Progress`] has counted do not count again: for trees that lie
@@ -132,8 +120,6 @@ impl<'a> RemoveOptions<'a> {
             conditions: None,
             name: None,
             keep_newest: None,
-            #[cfg(target_os = "linux")]
-            budget: None,
             dry_run: false,
             counts_once: false,
             keep: None,
@@ -149,21 +135,7 @@ impl<'a> RemoveOptions<'a> {
 #[cfg(any(target_os = "linux", windows))]
 impl RemoveOptions<'_> {
     fn removes_all(&self) -> bool {
-        self.name.is_none()
-            && self.keep_newest.is_none()
-            && self.budget().is_none()
-            && self.conditions.is_none_or(Conditions::is_none)
-    }
-
-    #[cfg(target_os = "linux")]
-    fn budget(&self) -> Option<&budget::Selection> {
-        self.budget
-    }
-
-    #[cfg(windows)]
-    #[expect(clippy::unused_self, reason = "the other system's function needs it")]
-    fn budget(&self) -> Option<&budget::Selection> {
-        None
+        self.name.is_none() && self.keep_newest.is_none() && self.conditions.is_none_or(Conditions::is_none)
     }
 
     fn accepts_name(&self, place: &Place, name: &[u8]) -> bool {
@@ -176,18 +148,8 @@ impl RemoveOptions<'_> {
     }
 
     fn want(&self) -> StatMask {
-        let budget = self.budget().map_or(StatMask::NOTHING, |selection| selection.by().want());
-        budget | self.want_of_directories()
-    }
-
-    fn want_of_directories(&self) -> StatMask {
         let newest = if self.keep_newest.is_some() { self.by().want() } else { StatMask::NOTHING };
         newest | self.conditions.map_or(StatMask::NOTHING, Conditions::want)
-    }
-
-    /// `false` for all directories if files are removed to keep within a budget.
-    fn takes_directories(&self) -> bool {
-        self.budget().is_none_or(budget::Selection::is_inside_unit)
     }
 
     fn by(&self) -> TimeKind {
@@ -236,7 +198,6 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("cross_mounts", &self.cross_mounts)
             .field("conditions", &self.conditions)
             .field("name", &self.name.map(|_| ".."))
-            .field("budget", &self.budget())
             .field("dry_run", &self.dry_run)
             .field("counts_once", &self.counts_once)
             .field("keep", &self.keep)

@@ -33,7 +33,7 @@ pub struct Counts {
 
 #[cfg(any(target_os = "linux", windows))]
 impl Counts {
-    pub(super) fn add(&mut self, more: &Self) {
+    fn add(&mut self, more: &Self) {
         // A file that turns out to be kept by its server is subtracted.
         self.entries = self.entries.wrapping_add(more.entries);
         self.directories += more.directories;
@@ -67,7 +67,7 @@ pub struct Progress {
 
 /// Device (major, minor) and inode.
 #[cfg(any(target_os = "linux", windows))]
-pub(super) type FileId = ((u32, u32), u64);
+type FileId = ((u32, u32), u64);
 
 /// About 50 MB. Space of further files counts as kept by their other names.
 #[cfg(any(target_os = "linux", windows))]

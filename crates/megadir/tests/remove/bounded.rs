@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::ops::ControlFlow;
 use std::os::unix::fs::DirEntryExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use megadir::FileType;
 use megadir::remove::RemoveOptions;
-use megadir::remove::budget::{Budget, Measure, Portion, SelectOptions, select};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -193,98 +191,4 @@ fn ext4_directory_is_removed_in_one_order_of_inodes() {
     let removed = empty(&tree, &RemoveOptions { name: Some(&watches), ..options(2) }).unwrap();
     assert_eq!(removed.counts, only(24_000, 0));
     assert_eq!(begun_again.load(Ordering::Relaxed), 0, "each block of inodes is gone through once");
-}
-
-/// All their keys would take 20 MiB here: the order is joined, and read a second time.
-#[test]
-fn a_budget_selects_exactly_from_many_files_in_bounded_memory() {
-    const TEST: &str = "bounded::a_budget_selects_exactly_from_many_files_in_bounded_memory";
-    require!(Mount::make(&mount::TMPFS).map(drop));
-    let entries = if full() { 1_000_000 } else { 150_000 };
-    let Some(grown_kib) = in_child(TEST) else {
-        let mount = require!(Mount::make(&mount::TMPFS));
-        let tree = mount.path().join("tree");
-        Flat::plain(entries).build(&tree);
-        let budget = Budget::Holds(Measure::Files, entries / 2);
-        let select_options = SelectOptions { memory_bytes: 4 << 20, ..SelectOptions::new(budget) };
-        let (removed, outcome) = watched(|| {
-            let opened = megadir::Dir::open(&tree).unwrap();
-            let selected = select(&opened, &select_options, &mut |_| ControlFlow::Continue(()));
-            let selection = selected.unwrap().unwrap();
-            let options = RemoveOptions { budget: Some(&selection), ..options(2) };
-            (empty(&tree, &options).unwrap(), selection.outcome())
-        });
-        assert_eq!((removed.counts.entries, outcome.now, outcome.is_met), (entries / 2, entries / 2, true));
-        return;
-    };
-    assert!(grown_kib < 24 << 10, "{grown_kib} KiB for {entries} files");
-}
-
-/// Hard links and units have tables of their own: the links alone would take 30 MiB more here without a bound, and 120 MiB with four times
-/// as many, which take 37 MiB in all.
-#[test]
-fn a_budget_of_linked_files_in_units_takes_bounded_memory() {
-    const TEST: &str = "bounded::a_budget_of_linked_files_in_units_takes_bounded_memory";
-    require!(Mount::make(&mount::TMPFS).map(drop));
-    let units = if full() { 4_000 } else { 1_000 };
-    let Some(grown_kib) = in_child(TEST) else {
-        let mount = require!(Mount::make(&mount::TMPFS));
-        let tree = mount.path().join("tree");
-        fs::create_dir(&tree).unwrap();
-        for unit in 0..units {
-            let directory = tree.join(format!("{unit:0200}"));
-            fs::create_dir(&directory).unwrap();
-            for file in 0..100 {
-                let name = directory.join(file.to_string());
-                File::create(&name).unwrap();
-                fs::hard_link(&name, directory.join(format!("{file}-second"))).unwrap();
-            }
-        }
-        let budget = Budget::Holds(Measure::Files, 0);
-        let of_units =
-            SelectOptions { memory_bytes: 512 << 10, by_directory: true, ..SelectOptions::new(budget) };
-        let (removed, outcome) = watched(|| {
-            let opened = megadir::Dir::open(&tree).unwrap();
-            let selected = select(&opened, &of_units, &mut |_| ControlFlow::Continue(()));
-            let selection = selected.unwrap().unwrap();
-            let options = RemoveOptions { budget: Some(&selection), ..options(2) };
-            (empty(&tree, &options).unwrap(), selection.outcome())
-        });
-        assert!(removed.complete && outcome.untracked > 0, "{outcome:?}");
-        return;
-    };
-    assert!(grown_kib < 48 << 10, "{grown_kib} KiB for {units} units");
-}
-
-/// As soon as someone has freed enough, no further file goes.
-#[test]
-fn a_budget_of_free_space_ends_when_others_have_freed_enough() {
-    let mount = require!(Mount::make(&mount::TMPFS));
-    let tree = mount.path().join("tree");
-    fs::create_dir(&tree).unwrap();
-    let ballast = mount.path().join("ballast");
-    fs::write(&ballast, vec![1; 8 << 20]).unwrap();
-    for index in 0..500 {
-        fs::write(tree.join(index.to_string()), vec![1; 4096]).unwrap();
-    }
-    let status = rustix::fs::statvfs(mount.path().as_path()).unwrap();
-    let wanted = status.f_bavail * status.f_frsize + 400 * 4096;
-    let budget = Budget::Free(Measure::Bytes, Portion::Exact(wanted));
-    let opened = megadir::Dir::open(&tree).unwrap();
-    let select_options = SelectOptions::new(budget);
-    let selected = select(&opened, &select_options, &mut |_| ControlFlow::Continue(()));
-    let selection = selected.unwrap().unwrap();
-    assert_eq!(selection.outcome().selected.files, 400);
-    let gone = AtomicU64::new(0);
-    let frees = |_: &Path, _| {
-        if gone.fetch_add(1, Ordering::Relaxed) == 10 {
-            fs::remove_file(&ballast).unwrap();
-        }
-        true
-    };
-    let options = RemoveOptions { budget: Some(&selection), on_removal: Some(&frees), ..options(2) };
-    let removed = empty(&tree, &options).unwrap();
-    let outcome = selection.outcome();
-    assert!((11..100).contains(&removed.counts.entries), "{removed:?}");
-    assert!(outcome.is_met && outcome.now >= wanted, "{outcome:?}");
 }

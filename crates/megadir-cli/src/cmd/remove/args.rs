@@ -5,8 +5,6 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use megadir::FileType;
-#[cfg(target_os = "linux")]
-pub(super) use megadir::remove::budget::Budget;
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
@@ -25,9 +23,9 @@ const WITHOUT_LIST: [&str; 4] = ["json", "quiet", "log", "engine"];
 /// '/', '.', '..', mount points (except with --contents), the current directory and its parents; on Windows, roots of volumes and shares,
 /// the user's profile and the Windows directory.
 #[derive(clap::Args)]
-#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others. budget: with --keep-within, measure (bytes or files), limit, now, is_met and what was held; else null.")))]
+#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others.")))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some entries could not be removed, or the rest does not fit a budget; 2 usage, or a refused path; 3 no path exists or can be opened; \
+Exit codes: 0 done; 1 some entries could not be removed; 2 usage, or a refused path; 3 no path exists or can be opened; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Files and directories to remove
@@ -49,7 +47,7 @@ pub(crate) struct Args {
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list. If the file system is full, the contents are removed before the directory is replaced. Programs that
     /// open files in it by its path go on; one whose current directory it is finds that directory removed.
-    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach", "keep_within", "unit"], conflicts_with_all = conditions::IDS)]
+    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach"], conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
@@ -61,23 +59,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = newest, help_heading = "Selection")]
     #[arg(conflicts_with_all = ["contents", "detach"])]
     pub(super) keep_newest: Option<NonZeroUsize>,
-    /// Remove what was not used for the longest time, until the rest fits: 50GB, '100k files', '10% free' or '5% free inodes'
-    ///
-    /// For one directory, which may be a mount point. Space is what files take on disk, as du counts it; a file with several names counts once,
-    /// and stays if one of them is elsewhere. The last use is the later of access and modification; --by names another time, for ages
-    /// too. Of files with the same time, the first paths go first. Conditions protect the entries that do not meet them, e.g. --older-than 1h the
-    /// young ones; excluded entries do not even count. Directories stay (with --unit directory, they go). Each file is looked at again just
-    /// before its removal, and stays if it was used or changed since the run began, or has a time to come. The exit code is 1 if the rest
-    /// does not fit, or if part of the directory cannot be read.
-    #[arg(long, value_name = "BUDGET", value_parser = budget, help_heading = "Selection")]
-    #[arg(conflicts_with_all = ["contents", "renew", "detach", "keep_newest", "cross_mounts", "files0_from"])]
-    pub(super) keep_within: Option<Budget>,
-    /// With --keep-within, remove files, or each directory directly below PATH as a whole [default: file]
-    ///
-    /// A directory was last used when any file in it was. Conditions are then those on names and times, of these directories, and --exclude
-    /// by name, which protects entries in them too. Files beside the directories count and stay, and directories without files stay.
-    #[arg(long, value_name = "UNIT", value_enum, requires = "keep_within", help_heading = "Selection")]
-    pub(super) unit: Option<Unit>,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -153,61 +134,19 @@ impl Args {
         self.detach || self.renew
     }
 
-    /// The named directory stays, and may be a mount point.
-    pub(super) fn takes_contents(&self) -> bool {
-        self.contents || self.keep_within.is_some()
-    }
-
-    /// Options that would take the directory as a whole, or more than one directory. The parser waives a requirement for an option that
-    /// conflicts with what is required, so that it alone is not enough.
-    fn excluded_by_budget(&self) -> Option<&'static str> {
-        let given = [
-            (self.contents, "--contents"),
-            (self.renew, "--renew"),
-            (self.detach, "--detach"),
-            (self.keep_newest.is_some(), "--keep-newest"),
-            (self.cross_mounts, "--cross-mounts"),
-            (self.files0_from.is_some(), "--files0-from"),
-        ];
-        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
-    }
-
     pub(super) fn has_conditions(&self) -> bool {
-        self.conditions.any() || self.keep_newest.is_some() || self.keep_within.is_some()
+        self.conditions.any() || self.keep_newest.is_some()
     }
 
     /// Conditions as options, for the question.
     pub(super) fn condition_words(&self) -> String {
         let newest = self.keep_newest.map(|newest| format!("--keep-newest={newest}"));
-        let within = self.keep_within.as_ref().map(|within| format!("--keep-within='{within}'"));
-        let words = [self.conditions.words(), newest.unwrap_or_default(), within.unwrap_or_default()];
+        let words = [self.conditions.words(), newest.unwrap_or_default()];
         words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     pub(super) fn check(&self) -> Result<(), CliError> {
-        if let Some(other) = self.excluded_by_budget().filter(|_| self.keep_within.is_some()) {
-            return Err(CliError::usage(format!(
-                "--keep-within: cannot be used with {other}; the directory stays, and what is needed goes"
-            )));
-        }
         refuse_if(&[
-            (
-                self.unit.is_some() && self.keep_within.is_none(),
-                "--unit: needs --keep-within, because without a budget everything would go",
-            ),
-            (self.renew && !self.contents, "--renew: needs --contents"),
-            (
-                cfg!(not(target_os = "linux")) && (self.keep_within.is_some() || self.unit.is_some()),
-                "--keep-within: needs Linux, because access times, links and space are read as Linux has them",
-            ),
-            (
-                self.keep_within.is_some() && self.engine.is_some(),
-                "--keep-within: --engine mpi divides the tree, and no process has the order of all its files; leave --engine out",
-            ),
-            (
-                self.keep_within.is_some() && self.paths.len() != 1,
-                "--keep-within: give one directory, because a budget is for one (run it for each)",
-            ),
             (cfg!(windows) && self.keep_newest.is_some(), "--keep-newest: unavailable on Windows"),
             (
                 cfg!(windows) && self.renew,
@@ -227,29 +166,6 @@ impl Args {
             ),
         ])
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) type Budget = String;
-
-#[cfg(target_os = "linux")]
-fn budget(text: &str) -> Result<Budget, String> {
-    Budget::parse(text)
-}
-
-/// The option is refused there.
-#[cfg(not(target_os = "linux"))]
-fn budget(text: &str) -> Result<Budget, String> {
-    Ok(text.to_owned())
-}
-
-/// Unit of `--keep-within`, which goes as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Unit {
-    /// Each file; directories stay
-    File,
-    /// Each directory directly below PATH with all it holds
-    Directory,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use megadir::{Conditions, Error, ErrorKind};
 use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
-use super::budget::{self, Selection, Unread};
 use super::log::{Log, lock};
 use super::source::{BadPath, Source};
 use super::summary::Summary;
@@ -59,10 +58,8 @@ pub(super) fn run(
     args: &Args,
     mut source: Source<'_>,
     conditions: &Conditions,
-    within: Option<(&Selection, Unread)>,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
-    let (selection, unread) = within.unzip();
     if args.idle {
         megadir::io_priority::make_idle()?;
     }
@@ -73,7 +70,6 @@ pub(super) fn run(
         complaints: Mutex::new(ErrorLimiter::new(args.change.all_errors)),
         log: Log::open(args)?,
     };
-    unread.into_iter().for_each(|unread| lock(&results.summary).failed_before(unread.failures()));
     let progress = remove::Progress::new();
     let mut last = progress.counts();
     let look = || {
@@ -87,12 +83,11 @@ pub(super) fn run(
         }
         results.draw(&counts);
     };
-    let work = || each(args, &mut source, (conditions, selection), &results, &progress);
+    let work = || each(args, &mut source, conditions, &results, &progress);
     let done = marked(&interrupt.beat, REMOVING, || watched(look, work));
     drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
-    summary.budget = selection.map(|selection| budget::kept(args, selection));
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
     let logged = results.log.finish();
     // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.
@@ -105,26 +100,16 @@ pub(super) fn run(
 fn each(
     args: &Args,
     source: &mut Source<'_>,
-    (conditions, selection): (&Conditions, Option<&Selection>),
+    conditions: &Conditions,
     results: &Results,
     progress: &remove::Progress,
 ) -> Result<(), CliError> {
-    if args.keep_within.is_some() && selection.is_none() {
-        unreachable!("without a selection everything would be removed");
-    }
     let announce = |path: &Path, kind| results.log.goes(path, kind);
-    let on_failure = |error| {
-        if !budget::has_reported(selection, &error) {
-            results.failed(&error);
-        }
-    };
+    let on_failure = |error| results.failed(&error);
     let options = RemoveOptions {
         cross_mounts: args.cross_mounts,
-        // Those of a selection are its own.
-        conditions: selection.is_none().then_some(conditions),
+        conditions: Some(conditions),
         keep_newest: args.keep_newest,
-        #[cfg(target_os = "linux")]
-        budget: selection,
         back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
         on_removal: if matches!(results.log, Log::None) { None } else { Some(&announce) },
         dry_run: args.dry_run,
@@ -175,10 +160,7 @@ impl Removing<'_> {
             return if args.dry_run { self.would_put_aside(target) } else { self.put_aside(target) };
         }
         if !args.contents {
-            let removed = match args.keep_within {
-                Some(_) => remove_contents(&target.open()?, options, progress)?,
-                None => remove_tree(&target.parent, &target.name, options, progress)?,
-            };
+            let removed = remove_tree(&target.parent, &target.name, options, progress)?;
             let may_be_hollow = target.is_directory && args.has_conditions() && !args.dry_run;
             if may_be_hollow
                 && !args.change.quiet

@@ -12,7 +12,6 @@ use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
-use crate::remove::budget::Taken;
 use crate::remove::progress::Linked;
 use crate::remove::{Progress, RemoveOptions};
 
@@ -34,7 +33,7 @@ const SWAPS_MAX: u32 = 16;
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
-impl<'a> Worker<'_, '_, 'a> {
+impl Worker<'_, '_, '_> {
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -46,13 +45,11 @@ impl<'a> Worker<'_, '_, 'a> {
         if self.is_still_open(node, directory, name) {
             return Became::Done;
         }
-        let (mut freed, mut refusal, mut taken) = (Freed::default(), None, None);
+        let (mut freed, mut refusal) = (Freed::default(), None);
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
             match self.examine(node, directory, name, kind) {
-                Examined::Goes(of_entry, error, of_budget) => {
-                    (freed, refusal, taken) = (of_entry, error, of_budget);
-                }
+                Examined::Goes(of_entry, error) => (freed, refusal) = (of_entry, error),
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
             }
@@ -79,11 +76,18 @@ impl<'a> Worker<'_, '_, 'a> {
         self.pause_after(started);
         match removed {
             Ok(()) => {
-                let of_budget = |taken: Taken<'_>| Freed { bytes: taken.removed(), ..Freed::default() };
-                self.note_removed(node, directory, name, taken.map_or(freed, of_budget));
+                self.counts.entries += 1;
+                self.counts.bytes += freed.bytes;
+                self.counts.linked += u64::from(freed.linked);
+                self.shared.note_counted(directory, name);
+                node.removed_hidden(name);
+                if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
+                    self.shared.call.unlink(names, &mut self.counts);
+                }
+                self.count();
             }
             // Another process has removed it.
-            Err(Errno::NOENT) => taken.into_iter().for_each(Taken::vanished),
+            Err(Errno::NOENT) => {}
             Err(Errno::ISDIR) => return Became::Directory,
             // In POSIX the entry is a directory, in Linux it may not be removed.
             Err(Errno::PERM)
@@ -98,18 +102,6 @@ impl<'a> Worker<'_, '_, 'a> {
         Became::Done
     }
 
-    fn note_removed(&mut self, node: &Node, directory: &Directory, name: &CStr, freed: Freed) {
-        self.counts.entries += 1;
-        self.counts.bytes += freed.bytes;
-        self.counts.linked += u64::from(freed.linked);
-        self.shared.note_counted(directory, name);
-        node.removed_hidden(name);
-        if let Some(names) = freed.linked_file.filter(|_| self.shared.options.dry_run) {
-            self.shared.call.unlink(names, &mut self.counts);
-        }
-        self.count();
-    }
-
     /// Waits for the entry's turn and announces its removal; `false` if it stays.
     pub(super) fn may_remove(&mut self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Shared { options, progress, path, .. } = self.shared;
@@ -117,7 +109,7 @@ impl<'a> Worker<'_, '_, 'a> {
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
-    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined<'a> {
+    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
             && (kind == FileType::Unknown || options.accepts_type(kind));
@@ -142,10 +134,6 @@ impl<'a> Worker<'_, '_, 'a> {
                 return Examined::Stays;
             }
         };
-        let facts = match options.budget() {
-            Some(selection) => facts.map(|facts| selection.before_removals(&facts)),
-            None => facts,
-        };
         let kind = facts.map_or(kind, |facts| facts.kind);
         if kind == FileType::Directory {
             return Examined::Directory;
@@ -161,27 +149,9 @@ impl<'a> Worker<'_, '_, 'a> {
             node.stay(KEPT);
             return Examined::Stays;
         }
-        let taken = self.taken(node, directory, name, facts.as_ref());
-        if options.budget().is_some() && taken.is_none() {
-            node.stay(KEPT);
-            return Examined::Stays;
-        }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         let freed = facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts));
-        Examined::Goes(freed, refusal, taken)
-    }
-
-    /// `None` without a budget, and if it lets the file stay.
-    fn taken(
-        &self,
-        node: &Node,
-        directory: &Directory,
-        name: &CStr,
-        facts: Option<&Attributes>,
-    ) -> Option<Taken<'a>> {
-        let options = self.shared.options;
-        let mut look_again = || system::facts(directory, name).ok().map(|(facts, _)| facts.links);
-        options.budget()?.take(facts?, options.dry_run, || node.path_below(name), &mut look_again)
+        Examined::Goes(freed, refusal)
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -203,14 +173,8 @@ impl<'a> Worker<'_, '_, 'a> {
                 worker.shared.ahead.observe(|| worker.shared.open_below(&directory, &name))
             });
             match opened {
-                // Moved here since the selection began.
-                Ok(opened) if options.budget().is_some_and(|selection| !selection.enters(&opened)) => {
-                    return parent.stay(KEPT);
-                }
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,
-                // A budget neither counts nor enters it, and it is where it belongs.
-                Err(Errno::XDEV) if options.budget().is_some() => return parent.stay(KEPT),
                 Err(Errno::XDEV) => {
                     let path = parent.path(&self.shared.path, name.to_bytes());
                     let reason = "another file system is mounted there and is not entered";
@@ -231,10 +195,8 @@ impl<'a> Worker<'_, '_, 'a> {
     fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
-            let options = self.shared.options;
-            let want = options.want_of_directories();
-            let mut goes = options.takes_directories()
-                && options.accepts_name(parent.place(options.conditions), name.to_bytes())
+            let (options, want) = (self.shared.options, self.shared.options.want());
+            let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
                 && options.accepts_type(FileType::Directory)
                 // A directory is newer, and may be smaller, after removals from it.
                 && !(self.shared.is_repeated && want != StatMask::NOTHING);
@@ -246,8 +208,7 @@ impl<'a> Worker<'_, '_, 'a> {
                     }
                     Ok(facts) => {
                         goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
-                        // A budget counts no directories.
-                        bytes = if options.budget().is_none() { facts.allocated_bytes } else { 0 };
+                        bytes = facts.allocated_bytes;
                     }
                     Err(error) => return self.fail(&parent, name.to_bytes(), "stat", error.into()),
                 }
@@ -339,19 +300,19 @@ struct Freed {
 impl Freed {
     fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.allocated_bytes, ..Self::default() },
+            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false, linked_file: None },
             names => {
                 let file = (facts.device, facts.inode);
                 let linked = Linked { file, names, bytes: facts.allocated_bytes };
-                Self { linked: true, linked_file: Some(linked), ..Self::default() }
+                Self { bytes: 0, linked: true, linked_file: Some(linked) }
             }
         }
     }
 }
 
-enum Examined<'a> {
-    /// With the error that its removal would return, in a dry run, and its part of a budget.
-    Goes(Freed, Option<Errno>, Option<Taken<'a>>),
+enum Examined {
+    /// With the error that its removal would return, in a dry run.
+    Goes(Freed, Option<Errno>),
     Stays,
     Directory,
 }

@@ -11,7 +11,7 @@ use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
-pub(in crate::remove) const PASSES_MAX: u8 = 10;
+pub(super) const PASSES_MAX: u8 = 10;
 
 pub(super) const KEEPS_MATCHING: &str =
     "still had entries to remove after 10 passes: another process keeps creating entries in it";

@@ -43,13 +43,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 #[cfg(target_os = "linux")]
-pub(super) use self::leave::PASSES_MAX;
-#[cfg(target_os = "linux")]
 pub(super) use self::linux as system;
 pub(super) use self::start::component;
-#[cfg(target_os = "linux")]
-pub(super) use self::start::{fail, remove_unit, workers};
-pub(super) use self::start::{remove_contents, remove_tree};
+pub use self::start::{remove_contents, remove_tree};
 
 use self::pool::Pool;
 use self::system::Directory;

@@ -156,12 +156,6 @@ impl Node {
         Some(names)
     }
 
-    /// Path of an entry below the root.
-    pub(super) fn path_below(&self, name: &CStr) -> Vec<u8> {
-        let names = self.names_below(None).unwrap_or_default();
-        names.iter().chain([&name]).map(|name| name.to_bytes()).collect::<Vec<_>>().join(&b'/')
-    }
-
     /// Path of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];

@@ -28,8 +28,26 @@ const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
 const LOOK_BYTES: usize = 32 << 10;
 
-/// See [`remove_tree`](crate::remove::remove_tree).
-pub(in crate::remove) fn remove_tree(
+/// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
+/// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
+/// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
+/// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// use megadir::Dir;
+/// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
+/// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
+/// let failures = Failures::new(100);
+/// let on_failure = |failure| failures.add(failure);
+/// let options = RemoveOptions::new(2, &on_failure);
+/// let parent = Dir::open(scratch.path())?;
+/// let removed = remove_tree(&parent, b"old", &options, &Progress::new())?;
+/// assert!(removed.complete && failures.take().is_empty());
+/// assert_eq!(removed.counts.directories, 3);
+/// # Ok::<(), megadir::Error>(())
+/// ```
+pub fn remove_tree(
     parent: &Dir,
     name: &[u8],
     options: &RemoveOptions<'_>,
@@ -78,42 +96,11 @@ pub(in crate::remove) fn remove_tree(
     Ok(finish(call))
 }
 
-/// Removes a directory of a selection, if it is still the one that was looked at.
-#[cfg(target_os = "linux")]
-pub(in crate::remove) fn remove_unit(
-    parent: &Dir,
-    name: &[u8],
-    expected: Identity,
-    options: &RemoveOptions<'_>,
-    progress: &Progress,
-) -> Result<Removed> {
-    let path = parent.entry_path(name);
-    check(options, &path)?;
-    let (name, call) = (component(name, &path)?, &Call::new(progress));
-    let root = match system::open_below(parent, &name, false) {
-        // Removed or replaced.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(finish(call)),
-        root => root.at("open", &path)?,
-    };
-    if system::identity(&root).at("open", &path)? == expected {
-        let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity: None };
-        root.remove(options, call);
-    }
-    Ok(finish(call))
-}
-
-/// Number of threads that remove.
-pub(in crate::remove) fn workers(directory: &impl system::Open, options: &RemoveOptions<'_>) -> usize {
-    let row = policy::row(system::file_system(directory));
-    options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run)).max(1)
-}
-
-/// See [`remove_contents`](crate::remove::remove_contents).
-pub(in crate::remove) fn remove_contents(
-    directory: &Dir,
-    options: &RemoveOptions<'_>,
-    progress: &Progress,
-) -> Result<Removed> {
+/// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
+/// again until it is empty, at most ten times.
+/// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
+/// [`RemoveOptions::on_failure`].
+pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;
     let call = &Call::new(progress);
     let root = Arc::new(directory.reopen_for_reader()?);
@@ -137,11 +124,7 @@ impl Root<'_> {
     fn remove(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
         let progress = call.progress;
         if !options.removes_all() || options.keep.is_some() {
-            let stays = empty_all(&self.descriptor, self.path, options, call);
-            if options.budget().is_some() && options.takes_directories() && stays == 0 {
-                self.remove_unit(options, call);
-            }
-            return;
+            return empty_all(&self.descriptor, self.path, options, call);
         }
         let fail = |failure| fail(failure, options, call);
         let mut hidden = 0;
@@ -181,29 +164,6 @@ impl Root<'_> {
 }
 
 impl Root<'_> {
-    /// Removes the emptied directory, unless something is in it by then, or another one has its name.
-    fn remove_unit(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
-        let progress = call.progress;
-        if progress.is_cancelled() || rate(options).is_some_and(|rate| !wait(rate, progress)) {
-            return;
-        }
-        if !announced(options, progress, self.path) {
-            return;
-        }
-        let identity = system::identity(&self.descriptor);
-        let removed = match options.dry_run {
-            true => self.would_remove(),
-            false => {
-                identity.and_then(|identity| system::remove_directory(self.parent, self.name, Some(identity)))
-            }
-        };
-        match removed {
-            Ok(()) => call.add(&Counts { directories: 1, ..Counts::default() }),
-            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
-            Err(error) => fail(Error::io("remove", self.path, error.into()), options, call),
-        }
-    }
-
     /// Fails as the removal of the emptied directory would.
     fn would_remove(&self) -> std::result::Result<(), Errno> {
         let facts = system::facts(self.parent, self.name)?;
@@ -212,8 +172,7 @@ impl Root<'_> {
     }
 }
 
-/// Returns why the directory stays, 0 if nothing is in it.
-fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) -> u8 {
+fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) {
     let gone = || {
         let counts = call.counts();
         counts.entries + counts.directories
@@ -223,11 +182,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
         let before = gone();
         let stays = empty(root, path, options, call, (pass > 0, &mut hidden));
         if call.progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
-            return stays;
-        }
-        // Another pass would look at all that stays.
-        if options.budget().is_some_and(|selection| !options.takes_directories() && selection.is_freed()) {
-            return stays;
+            return;
         }
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
@@ -235,17 +190,13 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
             false => Ok(gone() > before),
         };
         match left {
-            Ok(false) => return stays,
+            Ok(false) => return,
             Ok(true) => {}
-            Err(error) => {
-                fail(Error::io("read", path, error), options, call);
-                return FAILED;
-            }
+            Err(error) => return fail(Error::io("read", path, error), options, call),
         }
     }
     let reason = if options.removes_all() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, call);
-    FAILED
 }
 
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
@@ -274,7 +225,7 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-pub(in crate::remove) fn fail(failure: Error, options: &RemoveOptions<'_>, call: &Call<'_>) {
+fn fail(failure: Error, options: &RemoveOptions<'_>, call: &Call<'_>) {
     call.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
@@ -321,7 +272,8 @@ fn shared<'a>(
     let file_system = system::file_system(&root);
     let row = policy::row(file_system);
     let room = system::handles_max() / DESCRIPTORS_SHARE;
-    let workers = workers(&root, options).min(room / DESCRIPTORS_MIN).max(1);
+    let workers = options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run));
+    let workers = workers.min(room / DESCRIPTORS_MIN).max(1);
     let is_read_only = options.dry_run && system::is_read_only(&root);
     Shared {
         options,

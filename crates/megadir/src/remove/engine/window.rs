@@ -37,9 +37,7 @@ impl Room {
 #[derive(Debug)]
 pub(super) struct Window {
     reader: Reader,
-    /// As large as any directory so far has needed.
     buffer: Vec<u8>,
-    buffer_bytes_max: usize,
     filled: usize,
     /// In removal order; unused in listing order.
     by_inode: Vec<(u64, u32)>,
@@ -49,10 +47,9 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(bytes: usize, order: Order) -> Self {
-        // Removals of small trees would spend most of their time on zeroing what they never use.
-        let (buffer, buffer_bytes_max) = (Vec::new(), bytes.max(CALL_BYTES));
-        let (filled, by_inode, is_last) = (0, Vec::new(), false);
-        Self { reader: Reader::new(), buffer, buffer_bytes_max, filled, by_inode, order, is_last }
+        // Zeroed memory costs nothing until touched.
+        let buffer = vec![0; bytes.max(CALL_BYTES)];
+        Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
     /// Reads from `position`, if given, until the window holds `bytes_max` bytes or the space for names is full, the directory ends, or the removal is cancelled.
@@ -70,7 +67,7 @@ impl Window {
         // Not every system can return to an earlier position.
         let call_bytes =
             if system::SEEKS || room.of_one >= ROOM_BYTES_MIN { CALL_BYTES } else { ROOM_BYTES_MIN };
-        let bytes_max = self.buffer_bytes_max.min(bytes_max);
+        let bytes_max = self.buffer.len().min(bytes_max);
         let mut calls = 0;
         while bytes_max.saturating_sub(self.filled) >= ROOM_BYTES_MIN
             && names.of_one <= room.of_one
@@ -78,9 +75,6 @@ impl Window {
             && !progress.is_cancelled()
         {
             let end = bytes_max.min(self.filled + call_bytes);
-            if self.buffer.len() < end {
-                self.buffer.resize(end.max(self.buffer.len() * 2).min(self.buffer_bytes_max), 0);
-            }
             match self.reader.read(directory, from.take(), &mut self.buffer[self.filled..end]) {
                 Ok(0) => {
                     self.is_last = true;
