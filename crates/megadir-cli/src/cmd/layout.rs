@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
     let found = match &args.layout {
         Some(_) => None,
-        None => Some(detect(&directory, None)?),
+        None => Some(sampled(&directory, None, false)?),
     };
     let named = args.layout.clone().or_else(|| found.and_then(|found| found.layout).map(Named::of));
     match named {
@@ -61,6 +61,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             Ok(if is_known { exit::DONE } else { exit::SOME_FAILED })
         }
     }
+}
+
+/// [`detect`], with the lines of work that takes long.
+pub(in crate::cmd) fn sampled(
+    directory: &Dir,
+    besides: Option<&Layout>,
+    is_quiet: bool,
+) -> megadir::Result<Detected> {
+    let _mentioned = Progress::without_number(is_quiet);
+    detect(directory, besides)
 }
 
 fn check(

@@ -77,6 +77,15 @@ impl Progress {
         Self::on(ProgressDrawTarget::stderr(), what, false, estimate)
     }
 
+    /// For work without a number, such as a sample: nothing on a terminal, elsewhere the lines after [`LONG`].
+    pub(in crate::cmd) fn without_number(is_quiet: bool) -> Self {
+        let target = ProgressDrawTarget::stderr();
+        match target.is_hidden() {
+            true => Self::on(target, "", is_quiet, || None),
+            false => Self { counter: Arc::default(), is_drawn: false, thread: None },
+        }
+    }
+
     fn on(
         target: ProgressDrawTarget,
         what: &'static str,

@@ -105,6 +105,10 @@ const LONG: &[&str] = &[
     "remove f --yes --rate 20 --quiet",
     "layout --verify --layout flat d",
     "reshard d --dry-run --from flat --to digest:1",
+    "layout d",
+    "limits d",
+    "limits --quiet --warn-at 99 d",
+    "list --estimate d",
 ];
 
 #[test]
@@ -121,7 +125,9 @@ fn a_command_that_takes_ten_seconds_in_a_pipe_has_a_line_unless_it_is_quiet() {
         let err = String::from_utf8(ran.stderr).unwrap();
         let lines = err.lines().filter(|line| line.starts_with("megadir: still working after 10 s"));
         assert_eq!(lines.count(), usize::from(!command.contains("--quiet")), "{command}: {err}");
-        assert!(ran.status.success(), "{command}: {err}");
+        // Files written just before the scan may be suspects.
+        let has_suspects = command.starts_with("changes --quiet") && ran.status.code() == Some(10);
+        assert!(ran.status.success() || has_suspects, "{command}: {err}");
     };
     std::thread::scope(|scope| {
         for command in LONG {

@@ -12,6 +12,7 @@ use megadir::{Dir, Time};
 
 use self::amount::interval;
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::progress::Progress;
 use crate::cmd::prometheus::{Metrics, Prometheus, Textfile};
 use crate::cmd::times::{TimeStyle, now_s};
 use crate::cmd::values;
@@ -114,6 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
+    let _mentioned = Progress::without_number(args.quiet);
     let mut pass = Pass::new(args)?;
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let is_terminal = output.as_ref().is_some_and(Output::is_terminal);

@@ -319,7 +319,9 @@ impl<'a> Run<'a> {
 
     #[cfg(target_os = "linux")]
     fn estimate(&mut self, directory: &Dir) -> Result<(), Stop> {
+        let mentioned = Progress::without_number(false);
         let estimate = megadir::estimate(directory)?;
+        drop(mentioned);
         if let Some((_, metrics)) = &mut self.metrics {
             let labels = directory_label(directory.path());
             let (low, high) = estimate.interval;

@@ -9,7 +9,7 @@ mod summary;
 use std::cell::RefCell;
 
 use megadir::layout::Layout;
-use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, count_up_to, detect, survey};
+use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, count_up_to, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
@@ -18,7 +18,7 @@ use self::run::Renewal;
 use self::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
-use crate::cmd::layout::{Named, without_ending};
+use crate::cmd::layout::{Named, sampled, without_ending};
 use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
 use crate::cmd::progress::{self, watched};
 use crate::exit::{CliError, describe, kind};
@@ -58,7 +58,7 @@ impl Work {
 
     /// Sampled files, if all are where the new layout has them.
     fn finished(&self) -> Option<u64> {
-        let sample = || detect(&self.directory, Some(&self.to.layout)).ok();
+        let sample = || sampled(&self.directory, Some(&self.to.layout), true).ok();
         match self.into {
             Some(_) => None,
             // Files at a lower depth have places in the new layout too, but may still move.
@@ -129,7 +129,7 @@ fn look_like_the_old_layout(args: &Args, from: &Named, directory: &Dir) -> Resul
         return Ok(());
     }
     let besides = args.into.is_none().then_some(&args.to.layout);
-    let found = detect(directory, besides)?;
+    let found = sampled(directory, besides, args.change.quiet)?;
     let is_clear = found.sampled >= SAMPLE_MIN && 10 * found.fit >= 9 * found.sampled;
     let other = match (without_ending(&found), found.layout) {
         (Some(other), _) => other,
@@ -151,7 +151,7 @@ fn look_like_the_old_layout(args: &Args, from: &Named, directory: &Dir) -> Resul
 /// Apart from files that were moved before.
 fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
-    let found = detect(directory, besides)?;
+    let found = sampled(directory, besides, args.change.quiet)?;
     let place = quoted(&args.directory);
     match found.layout.map(Named::of) {
         None if found.sampled == 0 && found.is_cut => Err(CliError::usage(format!(
