@@ -8,8 +8,8 @@ use megadir::{BACKENDS, Dir, MountTraits, STAT_BACKENDS, policy};
 use megadir_record::{Machine, redact};
 use serde::Serialize;
 
+use super::amount::grouped;
 use super::bench::program;
-use super::limits::amount::grouped;
 use super::version::Version;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};

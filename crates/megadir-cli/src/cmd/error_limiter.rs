@@ -1,6 +1,6 @@
 //! Limits repeated error messages: the first few of each kind are printed, the rest counted.
 
-use super::limits::amount::grouped;
+use super::amount::grouped;
 
 const PRINTED_MAX: u64 = 10;
 const REASONS_MAX: usize = 20;

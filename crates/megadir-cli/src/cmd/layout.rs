@@ -8,9 +8,9 @@ use megadir::layout::{Layout, PRESETS};
 use megadir::reshard::{self, Detected, Fit, detect, verify};
 use megadir::{Dir, Error, FileType, names};
 
+use super::amount::{grouped, plural};
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
-use super::limits::amount::{grouped, plural};
 use super::progress::{Progress, watched};
 use crate::exit::{self, CliError, describe, kind};
 use crate::ui::message::quoted;

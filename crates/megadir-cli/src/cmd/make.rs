@@ -11,7 +11,7 @@ use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
 use super::interrupt::{Interrupt, interruptible};
 use super::progress::Progress;
-use crate::cmd::limits::amount;
+use crate::cmd::amount;
 use crate::cmd::values;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};

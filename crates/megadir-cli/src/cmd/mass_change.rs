@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megadir::{Dir, Error, FileSystem, names};
 
-use crate::cmd::limits::amount::{amount, seconds};
+use crate::cmd::amount::{amount, seconds};
 use crate::cmd::progress::estimate;
 use crate::exit::{self, CliError};
 use crate::ui::object::Object;

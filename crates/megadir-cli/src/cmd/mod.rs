@@ -17,6 +17,7 @@ use crate::ui::output;
 pub(crate) use bench::launched;
 
 mod advise;
+mod amount;
 mod backends;
 mod bench;
 mod changes;

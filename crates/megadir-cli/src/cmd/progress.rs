@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use megadir::{Dir, TreeEvent};
 
+use super::amount::{amount, grouped};
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
-use super::limits::amount::{amount, grouped};
 use crate::exit::{describe, kind};
 use crate::ui::message::{self, quoted, reason, unexamined};
 

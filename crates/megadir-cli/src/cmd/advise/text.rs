@@ -11,7 +11,7 @@ use megadir_report::summary::Verdict;
 use megadir_report::text::{capital, ratio};
 
 use super::{Answer, Run};
-use crate::cmd::limits::amount::{amount, interval, percent};
+use crate::cmd::amount::{amount, interval, percent};
 use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::screen;

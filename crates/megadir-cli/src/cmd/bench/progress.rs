@@ -10,7 +10,7 @@ use megadir_bench::{Event, Listener};
 use megadir_record::{ArmId, Line, Note, Phase, Plan};
 use terminal_size::terminal_size;
 
-use crate::cmd::limits::amount::plural;
+use crate::cmd::amount::plural;
 use crate::ui::message;
 
 /// Narrower terminals have no room for a bar.

@@ -1,6 +1,5 @@
 //! `megadir limits`: how many more entries fit, which limit comes first, and what to do.
 
-pub(super) mod amount;
 mod formats;
 pub(super) mod text;
 
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 use megadir::limits::{Asked, Limit, Limits, NameLengths, Stated, limits};
 use megadir::{Dir, Time};
 
-use self::amount::interval;
+use crate::cmd::amount::{self, interval};
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::progress::Progress;
 use crate::cmd::prometheus::{Metrics, Prometheus, Textfile};

@@ -4,7 +4,7 @@ use megadir::FileSystem;
 use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits, Trap};
 
 use super::Args;
-use super::amount::{amount, interval, percent};
+use crate::cmd::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
 use crate::ui::{screen, sizes};
 

@@ -13,7 +13,7 @@ use megadir::{
 };
 
 use super::args::Args;
-use crate::cmd::limits::amount::amount;
+use crate::cmd::amount::amount;
 use crate::cmd::mass_change::{UNASKED_MAX, ask};
 use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};

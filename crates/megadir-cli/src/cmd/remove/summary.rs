@@ -7,8 +7,8 @@ use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
 use super::args::Args;
+use crate::cmd::amount::{grouped, plural, seconds};
 use crate::cmd::conditions::shell_word;
-use crate::cmd::limits::amount::{grouped, plural, seconds};
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
 use crate::ui::object::Object;

@@ -9,7 +9,7 @@ use megadir::reshard::Survey;
 use megadir_advise::{Capacity, NewDir};
 
 use super::Work;
-use crate::cmd::limits::amount::{grouped, interval, plural, seconds};
+use crate::cmd::amount::{grouped, interval, plural, seconds};
 use crate::cmd::limits::text::headline;
 use crate::ui::screen;
 

@@ -10,7 +10,7 @@ use megadir::reshard::Counts;
 use super::Work;
 use super::args::Args;
 use super::expected::Expected;
-use crate::cmd::limits::amount::plural;
+use crate::cmd::amount::plural;
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
 use crate::ui::object::Object;

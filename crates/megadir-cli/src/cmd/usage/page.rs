@@ -7,7 +7,7 @@ use megadir::usage::{Amount, By, Report, Sum};
 
 use super::Answer;
 use super::text::{Table, escaped, sentence, tables};
-use crate::cmd::limits::amount::{grouped, percent};
+use crate::cmd::amount::{grouped, percent};
 use crate::ui::sizes;
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";

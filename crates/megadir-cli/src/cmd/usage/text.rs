@@ -5,7 +5,7 @@ use megadir::names;
 use megadir::usage::{Amount, By, Directory, Extension, Report, Sum};
 
 use super::Answer;
-use crate::cmd::limits::amount::{amount, percent};
+use crate::cmd::amount::{amount, percent};
 use crate::cmd::list::summary::text::{Look, age_label, push, size_label};
 use crate::cmd::owners::user_name;
 use crate::cmd::times::TimeStyle;

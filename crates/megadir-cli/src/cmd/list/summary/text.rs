@@ -4,7 +4,7 @@ use megadir::Time;
 use megadir::summary::{Ranked, Sizes, Summary, Total};
 
 use super::{Directories, Gaps, How, Scope};
-use crate::cmd::limits::amount::grouped;
+use crate::cmd::amount::grouped;
 use crate::cmd::list::lines::Lines;
 use crate::cmd::times::TimeStyle;
 use crate::ui::screen::{aligned, bar};
