@@ -82,7 +82,8 @@ fn a_long_list_takes_no_memory() {
     let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!((&told["failures"], &told["failed_left_out"]), (&300_001.into(), &299_001.into()));
     let said = std::fs::read_to_string(at.join("err")).unwrap();
-    let said: Vec<_> = said.lines().collect();
+    // On a loaded machine it takes ten seconds.
+    let said: Vec<_> = said.lines().filter(|line| !line.contains("still working after")).collect();
     assert_eq!(said.len(), 12, "{said:?}");
     assert!(said[10].contains("path 300001, 'xxx") && !at.join("t").exists(), "{said:?}");
     let rest = "megadir: and 299 990 more: remove: No such file or directory (--all-errors prints each)";
