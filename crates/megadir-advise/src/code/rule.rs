@@ -192,10 +192,7 @@ fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
     let least = match layout.source() {
         Source::Decimal => return decimal(all),
         Source::Sequence => return vec![Refusal::Length(8, 8), Refusal::NotHex],
-        _ if takes_name => {
-            let spare = usize::from(layout.is_trimmed() || layout.source() == Source::NextToLast);
-            all + spare + layout.ending().len()
-        }
+        _ if takes_name => layout.name_bytes_min(),
         _ => 1,
     };
     let mut refused = vec![Refusal::Length(least, NAME_BYTES_MAX)];

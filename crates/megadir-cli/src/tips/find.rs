@@ -22,6 +22,8 @@ use Means::{Always, Note, Options};
 const LEFT_OUT: &str = "a directory that matches is left out with everything below it";
 const NO_NEGATION: &str = "conditions cannot be negated, except globs by --exclude";
 const NO_CONDITION: &str = "no condition does this";
+const ALTERNATIVES: &str =
+    "only globs are alternatives, if their option is repeated; all other conditions must be met together";
 const NO_LINKS: &str = "symbolic links are never followed";
 
 /// Words without their hyphen, whether a value follows, and the meaning.
@@ -89,20 +91,8 @@ const WORDS: &[(&str, bool, Means)] = &[
     ("H", false, Note(NO_LINKS)),
     ("a", false, Note("conditions must all be met")),
     ("and", false, Note("conditions must all be met")),
-    (
-        "o",
-        false,
-        Note(
-            "only globs are alternatives, if their option is repeated; all other conditions must be met together",
-        ),
-    ),
-    (
-        "or",
-        false,
-        Note(
-            "only globs are alternatives, if their option is repeated; all other conditions must be met together",
-        ),
-    ),
+    ("o", false, Note(ALTERNATIVES)),
+    ("or", false, Note(ALTERNATIVES)),
     ("perm", true, Note("no condition does this; 'megadir list --fields mode,name' prints modes")),
     ("group", true, Note("no condition does this; 'megadir list --fields group,name' prints groups")),
     ("gid", true, Note("no condition does this; 'megadir list --fields group,name' prints groups")),

@@ -239,8 +239,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Length of the shortest name that has all characters the directories are taken from, bytes.
-    fn name_bytes_min(&self) -> usize {
+    /// Length of the shortest name that has all characters the directories are taken from, bytes, for sources that take them from the name.
+    pub fn name_bytes_min(&self) -> usize {
         let widths: usize = self.levels().iter().map(|width| usize::from(*width)).sum();
         let spare = usize::from(self.trimmed || self.source == Source::NextToLast);
         widths + spare + self.ending.count
