@@ -40,6 +40,35 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["benchmark", "run", "measure"], "'megadir bench run STUDY'; 'megadir bench list' names the studies"),
 ];
 
+/// Options of other programs, or of a neighbour here: command, words, and the line. An option that the command has gets no row.
+const OPTIONS: &[(&str, &[&str], &str)] = &[
+    (
+        "list",
+        &["-S", "-lS", "-lhS"],
+        "list has no -S; write --sort size -l for the largest entries first, as ls -lS",
+    ),
+    (
+        "usage",
+        &["-s", "--summarize", "--summary", "-sh", "-hs"],
+        "usage has no -s; its first line is the total, and --depth 0 lists no directory below it",
+    ),
+    (
+        "usage",
+        &["-a", "--all"],
+        "usage lists directories; 'megadir list --recursive --sort size -l DIR' lists files",
+    ),
+    (
+        "limits",
+        &["--files", "--entries", "-n"],
+        "limits takes no number: it prints how many entries fit; 'megadir advise DIR --files N' chooses a layout for N",
+    ),
+    (
+        "bench commands",
+        &["--quick"],
+        "bench commands has no --quick; write --rounds 6 --warm-up 1 for a short run",
+    ),
+];
+
 /// Line for an error of the parser, or `None` if its own line is as good.
 pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Option<String> {
     let words = words_before_dashes(words);
@@ -143,6 +172,9 @@ fn scan(after: &[&str], error: &Error) -> Option<String> {
 
 fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
     let of = program.find_subcommand(command)?;
+    if let Some(line) = of_other_programs(command, after) {
+        return Some(line);
+    }
     if command == "remove" && after.iter().any(|word| is_force(word)) {
         return Some(
             "remove takes no -r or -f: it removes directories with all they hold; --yes skips the question"
@@ -173,6 +205,20 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
     (command == "list" && sorts_by_time(after)).then(|| {
         "--sort has no such key; write --sort mtime for the time of the last change, as ls -t".to_owned()
     })
+}
+
+/// Row of [`OPTIONS`] for a word that the command does not have.
+fn of_other_programs(command: &str, after: &[&str]) -> Option<String> {
+    let command = match (command, after.first()) {
+        ("bench", Some(below)) => format!("bench {below}"),
+        _ => command.to_owned(),
+    };
+    let is_given = |words: &[&str]| {
+        let starts = after.iter().map(|word| word.split_once('=').map_or(*word, |(start, _)| start));
+        starts.into_iter().any(|start| words.contains(&start))
+    };
+    let row = OPTIONS.iter().find(|(of, words, _)| *of == command && is_given(words));
+    row.map(|(_, _, line)| (*line).to_owned())
 }
 
 fn has_conditions(of: &Command) -> bool {

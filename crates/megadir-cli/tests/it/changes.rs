@@ -155,6 +155,24 @@ fn quiet_reports_by_the_exit_code() {
 }
 
 #[test]
+fn exit_code_prints_the_changes_and_reports_them() {
+    let lab = Lab::new();
+    assert_eq!(lab.changes(&["--exit-code"]).status.code(), Some(0));
+    fs::write(lab.tree().join("d/below/e"), "5").unwrap();
+    for (options, code) in [
+        (&["--exit-code"][..], 10),
+        (&["--exit-code", "--json"], 10),
+        (&["--exit-code", "--only", "added"], 10),
+        (&["--exit-code", "--only", "removed"], 0),
+        (&[], 0),
+    ] {
+        let output = lab.changes(options);
+        assert_eq!(output.status.code(), Some(code), "{options:?} {output:?}");
+        assert_eq!(output.stdout.is_empty(), options.contains(&"removed"), "{options:?} {output:?}");
+    }
+}
+
+#[test]
 fn update_is_the_next_base_and_the_inventory_is_no_change() {
     let lab = Lab::new();
     // In the tree itself.

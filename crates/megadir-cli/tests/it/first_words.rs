@@ -196,6 +196,31 @@ fn options_of_rm_and_ls_get_hints() {
 }
 
 #[test]
+fn options_of_neighbours_get_hints() {
+    let scratch = scratch();
+    fill(scratch.path(), &["d/", "d/f"]);
+    for (words, instead) in [
+        (&["list", "-lS", "d"][..], "write --sort size -l"),
+        (&["usage", "-s", "d"], "--depth 0"),
+        (&["usage", "-a", "d"], "'megadir list --recursive --sort size -l DIR'"),
+        (&["limits", "--files", "10m", "d"], "'megadir advise DIR --files N'"),
+        (&["limits", "--entries=10m", "d"], "'megadir advise DIR --files N'"),
+        (&["bench", "commands", "--quick", "ls {dir}"], "write --rounds 6 --warm-up 1"),
+    ] {
+        run(scratch.path(), words).complains(2, &[instead]);
+    }
+    // What the hints say to type.
+    for words in [
+        &["list", "--sort", "size", "-l", "d"][..],
+        &["usage", "--depth", "0", "d"],
+        &["list", "--recursive", "--sort", "size", "-l", "d"],
+        &["advise", "d", "--files", "3", "--time", "0s"],
+    ] {
+        run(scratch.path(), words).quiet();
+    }
+}
+
+#[test]
 fn missing_inventories_are_requested_with_the_command() {
     let scratch = scratch();
     fill(scratch.path(), &["src/", "src/f"]);

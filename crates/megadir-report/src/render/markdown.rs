@@ -13,7 +13,7 @@ use crate::text;
 use crate::warning::{displayed, incomplete_line};
 
 /// No address: the page is in every copy of the source.
-const READING: &str = "How to read this: `docs/how-to-read-a-report.md` of megadir.";
+pub(super) const READING: &str = "How to read this: `docs/how-to-read-a-report.md` of megadir.";
 
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;

@@ -6,6 +6,7 @@ use super::machine::{
     cache_lines, families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line,
     stand_in_lines,
 };
+use super::markdown::READING;
 use super::paint::{Tone, clean, fitting, paint};
 use super::{Style, groups, operations, overview, published};
 use crate::finding::{Finding, FindingKind};
@@ -83,6 +84,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     displayed(&report.warnings).iter().for_each(|displayed| warning(&mut page, displayed));
     page.paragraphs(file_system_lines(summary), "", Tone::Faint);
     page.paragraph(&machine_line(summary), "", Tone::Faint);
+    page.paragraph(&READING.replace('`', ""), "", Tone::Faint);
     page.text
 }
 

@@ -37,7 +37,7 @@ const WITHOUT_GAINS: [&str; 5] = ["paths", "null", "quiet", "only", "files0_from
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be compared; 2 usage, not the directory that was scanned, or inventories that are not comparable; 3 the \
-inventory or the tree could not be opened; 10 --quiet: changes or suspects exist; 130 interrupted. Errors go to standard \
+inventory or the tree could not be opened; 10 --quiet or --exit-code: changes or suspects exist; 130 interrupted. Errors go to standard \
 error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Inventory written by 'megadir scan', or a folder of its parts
@@ -78,6 +78,9 @@ pub(crate) struct Args {
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
     pub(in crate::cmd) quiet: bool,
+    /// Exit with code 10 if there are any changes, also after they were printed
+    #[arg(long, conflicts_with = "quiet")]
+    pub(super) exit_code: bool,
     /// Update the inventory after all changes have been printed
     ///
     /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. Excludes all conditions, and

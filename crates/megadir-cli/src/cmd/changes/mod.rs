@@ -173,6 +173,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
     run.check_gains(&compared)?;
+    let is_changed = compared.is_changed();
     if run.counts_suspects(&compared) {
         compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
     }
@@ -194,7 +195,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     {
         return Err(interrupted(args));
     }
-    Ok(match (args.quiet && compared.is_changed(), run.failures) {
+    Ok(match ((args.quiet || args.exit_code) && is_changed, run.failures) {
         (true, _) => exit::CONDITION_MET,
         (false, 0) => exit::DONE,
         _ => exit::SOME_FAILED,

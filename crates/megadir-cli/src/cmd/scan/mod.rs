@@ -205,7 +205,9 @@ fn other_ending(path: &Path, ending: &str, asked: Option<Form>) -> Result<Option
 
 fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
-    let writer = Writer::create(output, args.roots()?, write_options(args.reading.readers.threads))?;
+    let roots = args.roots()?;
+    check_replaced(output, &roots)?;
+    let writer = Writer::create(output, roots, write_options(args.reading.readers.threads))?;
     let options = args.reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
     let (mut hashing, started) = (hashing(args, writer)?, Instant::now());
     let metadata = scanned(args, &options, interrupt, &mut hashing)?;
@@ -230,6 +232,23 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
         Err(ended) => return ended.code(),
     };
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
+}
+
+/// Refuses to replace the inventory of other trees, with which their changes would be lost. A damaged inventory is replaced.
+fn check_replaced(output: &Path, roots: &[Vec<u8>]) -> Result<(), CliError> {
+    let Some(older) = Some(output).filter(|path| path.is_file()).and_then(|path| Inventory::open(path).ok())
+    else {
+        return Ok(());
+    };
+    let recorded = &older.metadata().roots;
+    let Some(other) = recorded.first().filter(|_| !recorded.iter().any(|root| roots.contains(&root.path)))
+    else {
+        return Ok(());
+    };
+    let (output, other) = (quoted(output), quoted(Path::new(&*megadir::names::to_os(&other.path)?)));
+    Err(CliError::usage(format!(
+        "--output {output}: it is the inventory of {other}, which this scan does not read: name another file, or remove it first"
+    )))
 }
 
 /// Changes from this moment on make a file suspect: call it before the scan.

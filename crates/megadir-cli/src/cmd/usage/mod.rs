@@ -136,8 +136,12 @@ fn inventory(paths: &[PathBuf], cross_mounts: bool) -> Result<Option<&Path>, Cli
     };
     if paths.len() > 1 {
         let what = if file.is_dir() { "a folder of parts" } else { "a file" };
+        let takes = match Inventory::recognizes(file) {
+            true => "an inventory must be the only PATH",
+            false => "usage takes directories, or one inventory written by 'megadir scan'",
+        };
         let file = quoted(file);
-        return Err(CliError::usage(format!("{file} is {what}: an inventory must be the only PATH")));
+        return Err(CliError::usage(format!("{file} is {what}: {takes}")));
     }
     Ok(Some(file))
 }

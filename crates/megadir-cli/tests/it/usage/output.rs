@@ -173,6 +173,7 @@ fn bad_input_gets_one_line() {
         (&["usage", "srv", "srv/cache"], 2, &["'srv/cache' is in 'srv'"]),
         (&["usage", "srv", "./srv"], 2, &["name each tree once"]),
         (&["usage", "i.parquet", "srv"], 2, &["an inventory must be the only PATH"]),
+        (&["usage", "srv", "text"], 2, &["'text' is a file: usage takes directories"]),
         (&["usage", "i.parquet", "--cross-mounts"], 2, &["--cross-mounts", "is an inventory"]),
         (&["usage", "srv", "--json", "--tables"], 2, &["--json", "--tables"]),
         (&["usage", "text"], 3, &["'text'", "not a Parquet file"]),
