@@ -162,7 +162,7 @@ fn exit_code_prints_the_changes_and_reports_them() {
     for (options, code) in [
         (&["--exit-code"][..], 10),
         (&["--exit-code", "--json"], 10),
-        (&["--exit-code", "--only", "added"], 10),
+        (&["--exit-code", "--only", "modified"], 10),
         (&["--exit-code", "--only", "removed"], 0),
         (&[], 0),
     ] {

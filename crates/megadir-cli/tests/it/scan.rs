@@ -139,7 +139,9 @@ fn killed_at_any_moment_the_old_inventory_is_whole() {
 #[test]
 fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
     let scratch = scratch(1, 3);
-    assert!(output_of(scratch.path(), &["scan", "tree", "-o", "inventory"]).status.success());
+    // Named as one of the trees below, whose inventory it could be.
+    fs::create_dir(scratch.path().join("tree/proc")).unwrap();
+    assert!(output_of(scratch.path(), &["scan", "tree/proc", "-o", "inventory"]).status.success());
     let before = fs::read(scratch.path().join("inventory")).unwrap();
     // Large enough to interrupt: all processes and devices of this machine.
     let mut interrupted = 0;
@@ -303,6 +305,10 @@ fn the_inventory_of_another_tree_is_not_replaced() {
     for paths in [&["other", "tree"][..], &["tree"]] {
         assert_eq!(scan(paths).status.code(), Some(0));
     }
+    // The same tree below another path.
+    fs::create_dir(scratch.path().join("moved")).unwrap();
+    fs::rename(scratch.path().join("tree"), scratch.path().join("moved/tree")).unwrap();
+    assert_eq!(scan(&["moved/tree"]).status.code(), Some(0));
     // What cannot be compared with is replaced.
     fs::write(scratch.path().join("inventory"), &old[..old.len() / 2]).unwrap();
     let output = scan(&["other"]);

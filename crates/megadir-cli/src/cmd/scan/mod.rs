@@ -234,15 +234,17 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
 }
 
-/// Refuses to replace the inventory of other trees, with which their changes would be lost. A damaged inventory is replaced.
+/// Refuses to replace the inventory of other trees, with which their changes would be lost. A tree that moved, such as a checkout below
+/// another path, has the same last name; a damaged inventory has no changes to lose.
 fn check_replaced(output: &Path, roots: &[Vec<u8>]) -> Result<(), CliError> {
     let Some(older) = Some(output).filter(|path| path.is_file()).and_then(|path| Inventory::open(path).ok())
     else {
         return Ok(());
     };
     let recorded = &older.metadata().roots;
-    let Some(other) = recorded.first().filter(|_| !recorded.iter().any(|root| roots.contains(&root.path)))
-    else {
+    let last_name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+    let is_recorded = |path: &Vec<u8>| recorded.iter().any(|root| last_name(&root.path) == last_name(path));
+    let Some(other) = recorded.first().filter(|_| !roots.iter().any(is_recorded)) else {
         return Ok(());
     };
     let (output, other) = (quoted(output), quoted(Path::new(&*megadir::names::to_os(&other.path)?)));
