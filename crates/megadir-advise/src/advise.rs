@@ -60,12 +60,12 @@ pub struct Look {
 }
 
 /// The cost does not grow with the directory.
-pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
-    let found = limits(directory, asked)?;
+pub fn look(directory: &Dir, assumptions: &Asked<'_>) -> megadir::Result<Look> {
+    let found = limits(directory, assumptions)?;
     let (facts, names_assumed) = ready(found.facts);
-    let given = asked.names.is_some() || names_assumed;
-    let names = if given { Vec::new() } else { names(asked.like.unwrap_or(directory))? };
-    Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
+    let given = assumptions.names.is_some() || names_assumed;
+    let names = if given { Vec::new() } else { names(assumptions.like.unwrap_or(directory))? };
+    Ok(Look { limits: Limits::judge(facts, assumptions.churn), names_assumed, names })
 }
 
 fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {

@@ -66,17 +66,17 @@ pub(crate) fn hashed(question: &Question, new_dir: &NewDir) -> [Candidate; 2] {
         Candidate::of(Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT), question.files)
     };
     let narrowest = |all: &[&[u16]]| {
-        let fits = all.iter().map(|levels| of(levels)).find(|one| one.fullest <= aim);
+        let fits = all.iter().map(|levels| of(levels)).find(|candidate| candidate.fullest <= aim);
         fits.unwrap_or_else(|| of(all[all.len() - 1]))
     };
     let few = question.files < FEW;
-    let (one, two) = match new_dir.capacity {
+    let (shallow, deep) = match new_dir.capacity {
         // A directory of 4096 directories is searched name by name as well.
         Capacity::Linear => (&ONE[..2], &TWO[..]),
         _ if few => (&ONE[..], &TWO[..]),
         _ => (&ONE[1..], &TWO[2..]),
     };
-    [one, two].map(narrowest)
+    [shallow, deep].map(narrowest)
 }
 
 /// One directory first. A known program's layout must accept the sample `names` and keep directories below the maximum.

@@ -31,8 +31,9 @@ pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured
     };
     let mut changes = of(question, new_dir, measured);
     for change in &mut changes {
-        let (one, other, likely) = (like(&low, change), like(&high, change), change.files.likely);
-        change.files = Span { likely, low: one.min(other).min(likely), high: one.max(other).max(likely) };
+        let (at_low, at_high, likely) = (like(&low, change), like(&high, change), change.files.likely);
+        change.files =
+            Span { likely, low: at_low.min(at_high).min(likely), high: at_low.max(at_high).max(likely) };
     }
     changes
 }

@@ -76,14 +76,14 @@ fn capacity(limits: &Limits, churn: bool) -> Capacity {
     if matches!(&facts.details, Details::Ext4(ext4) if !ext4.features.value.dir_index) {
         return Capacity::Linear;
     }
-    let by_itself = limits.judgement.capacity.as_ref().map(|full| (full.value, limit_of(limits)));
+    let by_index = limits.judgement.capacity.as_ref().map(|full| (full.value, limit_of(limits)));
     let by_option = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::MountOption);
-    let both = by_itself.into_iter().chain(by_option.map(|ceiling| (ceiling.more, ceiling.limit)));
+    let both = by_index.into_iter().chain(by_option.map(|ceiling| (ceiling.more, ceiling.limit)));
     // The first of equals: the directory's own limit.
     match both.min_by_key(|(full, _)| full.likely) {
         Some((full, by)) => {
             let planned = limits.judgement.plan.map(|plan| if churn { plan.churning } else { plan.growing });
-            let whole = by_itself.map_or(full.likely, |(itself, _)| itself.likely).max(1) as f64;
+            let whole = by_index.map_or(full.likely, |(full, _)| full.likely).max(1) as f64;
             let part = planned.map_or(PLANNED, |planned| planned as f64 / whole);
             let of = |entries: u64| part * entries as f64;
             let plan = Span::rounded(of(full.likely), of(full.low), of(full.high));

@@ -134,8 +134,8 @@ pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
 }
 
 fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
-    let [one, two] = candidate::hashed(question, new_dir);
-    if one.fullest <= candidate::bounds(new_dir).1 { one } else { two }
+    let [shallow, deep] = candidate::hashed(question, new_dir);
+    if shallow.fullest <= candidate::bounds(new_dir).1 { shallow } else { deep }
 }
 
 #[cfg(test)]
@@ -286,13 +286,17 @@ mod tests {
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&few)), "fits");
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&distrusted)), "fits");
         // Both are reported, with the time that would suffice: 40 rounds of a second.
-        let told = undecided.undecided(Pattern::Mixed.phases());
-        let seconds: Vec<u64> = told.iter().filter_map(|one| Some(one.time?.as_secs())).collect();
+        let contrasts = undecided.undecided(Pattern::Mixed.phases());
+        let seconds: Vec<u64> =
+            contrasts.iter().filter_map(|contrast| Some(contrast.time?.as_secs())).collect();
         assert_eq!(seconds, [57, 57]);
         // The present time was not enough and is not proposed again, however short the rounds were.
         undecided.round_s = 0.01;
-        let told = undecided.undecided(Pattern::Mixed.phases());
-        assert!(told.iter().all(|one| one.time == Some(std::time::Duration::from_secs(40))), "{told:?}");
+        let contrasts = undecided.undecided(Pattern::Mixed.phases());
+        assert!(
+            contrasts.iter().all(|contrast| contrast.time == Some(std::time::Duration::from_secs(40))),
+            "{contrasts:?}"
+        );
         assert!(
             measured((0.5, FASTER), (1.0, Verdict::Equivalent)).undecided(Pattern::Mixed.phases()).is_empty()
         );

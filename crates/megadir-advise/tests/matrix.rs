@@ -14,8 +14,8 @@ const FILES: [u64; 4] = [10_000, 1_000_000, 10_000_000, 100_000_000];
 
 fn limits_of(mount: &Mount, churn: bool) -> Limits {
     let names = NameLengths::of(32);
-    let asked = Asked { names: Some(&names), churn, ..Asked::MORE_OF_THE_SAME };
-    look(&Dir::open(mount.path()).unwrap(), &asked).unwrap().limits
+    let assumptions = Asked { names: Some(&names), churn, ..Asked::MORE_OF_THE_SAME };
+    look(&Dir::open(mount.path()).unwrap(), &assumptions).unwrap().limits
 }
 
 fn answer(limits: &Limits, question: &Question) -> Advice {

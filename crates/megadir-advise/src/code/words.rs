@@ -17,7 +17,7 @@ use crate::code::rule::{Depths, Rule};
 /// ```
 pub fn words(layout: &Layout) -> String {
     let widths = layout.levels();
-    let mut said = match layout.source() {
+    let mut text = match layout.source() {
         Source::Flat => "All files lie in one directory, each under its own name.".to_owned(),
         Source::Prefix => taken(layout, "The first", "character", " of the name", "after"),
         Source::Suffix => taken(layout, "The last", "character", " of the name", "before"),
@@ -32,12 +32,12 @@ pub fn words(layout: &Layout) -> String {
         Source::Sequence => sequence(widths),
         _ => format!("See the layout {layout}."),
     };
-    let Ok(rule) = Rule::new(layout) else { return said };
-    said += &rule.growth.as_ref().map(grows).unwrap_or_default();
+    let Ok(rule) = Rule::new(layout) else { return text };
+    text += &rule.growth.as_ref().map(grows).unwrap_or_default();
     let example = &rule.example;
     let with =
         if rule.growth.is_some() { format!(", {} deep,", levels(example.depth)) } else { String::new() };
-    said + &format!(" {}{with} is at {}.", example.name, example.path)
+    text + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
@@ -47,7 +47,7 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
         _ => format!("{width} {unit}s"),
     };
     let is = |width: u16| if width == 1 { "is" } else { "are" };
-    let mut said = match widths {
+    let mut text = match widths {
         [] => String::new(),
         [width, ..] => format!("{first} {}{whose} {} a directory", count(*width), is(*width)),
     };
@@ -56,24 +56,24 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
     let named = if even && widths.len() > 3 { 2 } else { widths.len() };
     for (level, width) in widths.iter().enumerate().take(named).skip(1) {
         let last = if level + 1 == named && named == widths.len() { " and" } else { "," };
-        let those = if widths[level - 1] == 1 { "it" } else { "them" };
-        let what = if *width == 1 { "one".to_owned() } else { width.to_string() };
-        said += &format!("{last} the {what} {next} {those} a directory in it");
+        let pronoun = if widths[level - 1] == 1 { "it" } else { "them" };
+        let number = if *width == 1 { "one".to_owned() } else { width.to_string() };
+        text += &format!("{last} the {number} {next} {pronoun} a directory in it");
     }
     if named < widths.len() {
-        said += &format!(" and so on, {} levels in all", widths.len());
+        text += &format!(" and so on, {} levels in all", widths.len());
     }
     if !layout.label().is_empty() {
-        said += &format!(", each with {} before its name", layout.label());
+        text += &format!(", each with {} before its name", layout.label());
     }
     if !layout.ending().is_empty() {
-        said += &format!(", not counting {} at the end, which every name has", layout.ending());
+        text += &format!(", not counting {} at the end, which every name has", layout.ending());
     }
-    said += match layout.is_trimmed() {
+    text += match layout.is_trimmed() {
         true => "; the file keeps the rest of its name.",
         false => "; the file keeps its whole name.",
     };
-    said
+    text
 }
 
 fn decimal(layout: &Layout) -> String {
@@ -93,14 +93,14 @@ fn decimal(layout: &Layout) -> String {
 
 fn sequence(counts: &[u16]) -> String {
     let (Some(top), Some(files)) = (counts.first(), counts.last()) else { return String::new() };
-    let mut said =
+    let mut text =
         "The name is a number in 8 upper-case hex digits. In the order of these numbers ".to_owned();
-    said += &format!("every {files} files share a directory");
+    text += &format!("every {files} files share a directory");
     for count in counts.iter().skip(1).rev() {
-        said += &format!(", every {count} of these directories share a parent");
+        text += &format!(", every {count} of these directories share a parent");
     }
     let top = if *top == 1 { "the only one".to_owned() } else { format!("the last of {top}") };
-    said + &format!(
+    text + &format!(
         ", and after {top} the first is used again. Directories are numbered in hex from 00 on; the file keeps \
          its whole name."
     )
@@ -112,8 +112,8 @@ fn levels(count: usize) -> String {
 
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
-        let what = if at == 0 { " files" } else { "" };
-        format!("{} below {}{what}", levels(*depth), grouped(*files))
+        let unit = if at == 0 { " files" } else { "" };
+        format!("{} below {}{unit}", levels(*depth), grouped(*files))
     });
     let below: Vec<String> = below.collect();
     if below.is_empty() {
@@ -130,17 +130,17 @@ fn grows(depths: &Depths) -> String {
 const LINE: usize = 100;
 
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
-    let one = format!("{indent}{head}{}{tail}", items.join(", "));
-    if one.len() <= LINE {
-        return one + "\n";
+    let line = format!("{indent}{head}{}{tail}", items.join(", "));
+    if line.len() <= LINE {
+        return line + "\n";
     }
     let lines: String = items.iter().map(|item| format!("{indent}{indent}{item},\n")).collect();
     format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
-/// The line `one`, or `several` if it is too long.
-pub(super) fn fitting(one: String, several: String) -> String {
-    if one.len() <= LINE { one + "\n" } else { several }
+/// `line`, or `several` if it is too long.
+pub(super) fn fitting(line: String, several: String) -> String {
+    if line.len() <= LINE { line + "\n" } else { several }
 }
 
 pub(super) fn digits(number: u64) -> String {

@@ -61,12 +61,18 @@ impl Design {
         let names = names(request);
         let mut layouts = vec![Layout::FLAT];
         let mut add = |wanted: &dyn Fn(&Candidate) -> bool| {
-            layouts.extend(request.candidates.iter().find(|one| wanted(one)).map(|one| one.layout));
+            layouts.extend(
+                request
+                    .candidates
+                    .iter()
+                    .find(|candidate| wanted(candidate))
+                    .map(|candidate| candidate.layout),
+            );
         };
-        add(&|one| one.is_hashed() && one.levels() == 1);
-        add(&|one| one.is_hashed() && one.levels() == 2);
+        add(&|candidate| candidate.is_hashed() && candidate.levels() == 1);
+        add(&|candidate| candidate.is_hashed() && candidate.levels() == 2);
         // Generated names are hex digits, the names that programs' layouts are made for.
-        add(&|one| one.preset.is_some() && names == NameScheme::Md5);
+        add(&|candidate| candidate.preset.is_some() && names == NameScheme::Md5);
         Self { names, size_bytes: wanted.min(CONTENTS_MAX), layouts, remarks }
     }
 
@@ -90,12 +96,12 @@ impl Design {
         let layouts = self.layouts(sizing.files);
         let mut study = built_in("layout").map_err(|error| error.to_string())?;
         self.write(&mut study, request, &layouts);
-        let asked = PlanRequest {
+        let plan_request = PlanRequest {
             rounds: Some(sizing.rounds),
             target: Target::Made { entries: vec![sizing.files] },
             ..PlanRequest::bare(Preset::Default, request.seed)
         };
-        plan(&study, &asked).map_err(|error| error.to_string())
+        plan(&study, &plan_request).map_err(|error| error.to_string())
     }
 
     fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
@@ -170,12 +176,15 @@ impl Cost {
         Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
     }
 
-    pub(super) fn of_two((few, one): (Sizing, &Pace), (many, other): (Sizing, &Pace)) -> Self {
-        let more = many.files.saturating_sub(few.files).max(1) as f64;
-        let file_s = ((other.round_s() - one.round_s()) / more).max(0.0);
+    pub(super) fn of_two(
+        (first, first_pace): (Sizing, &Pace),
+        (second, second_pace): (Sizing, &Pace),
+    ) -> Self {
+        let more = second.files.saturating_sub(first.files).max(1) as f64;
+        let file_s = ((second_pace.round_s() - first_pace.round_s()) / more).max(0.0);
         // Noise must not make files free.
-        let file_s = file_s.max(0.1 * other.round_s() / many.files.max(1) as f64);
-        Self { fixed_s: (other.round_s() - file_s * many.files as f64).max(0.0), file_s }
+        let file_s = file_s.max(0.1 * second_pace.round_s() / second.files.max(1) as f64);
+        Self { fixed_s: (second_pace.round_s() - file_s * second.files as f64).max(0.0), file_s }
     }
 
     fn round_s(&self, files: u64) -> f64 {
@@ -253,8 +262,8 @@ fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64,
     let by_inodes = of_inodes.map_or(u64::MAX, |inodes| part(inodes.more.low, sets));
     let room = by_blocks.min(by_inodes);
     if room < FILES_MIN {
-        let what = if by_blocks < by_inodes { "too little space is" } else { "too few inodes are" };
-        return Err(format!("{what} left for {FILES_MIN} files in each layout"));
+        let shortage = if by_blocks < by_inodes { "too little space is" } else { "too few inodes are" };
+        return Err(format!("{shortage} left for {FILES_MIN} files in each layout"));
     }
     Ok(room.min(FILES_MAX).min(request.question.files.max(FILES_MIN)))
 }

@@ -85,14 +85,14 @@ fn sized(
     listener: &mut dyn Listener,
 ) -> Result<Sizing, Stopped> {
     let first = Sizing::of_trial(request, design)?;
-    let (trial, one) = carry_out(request, design, first, begun, listener)?;
-    let mut cost = Cost::of_one(first, &one);
-    let mut preparing_s = one.preparing_s;
+    let (trial, pace) = carry_out(request, design, first, begun, listener)?;
+    let mut cost = Cost::of_one(first, &pace);
+    let mut preparing_s = pace.preparing_s;
     if let Some(second) = first.of_second_trial(request, design, &cost) {
         match carry_out(request, design, second, begun, listener) {
-            Ok((_, pace)) if pace.rounds > 0 => {
-                cost = Cost::of_two((first, &one), (second, &pace));
-                preparing_s = pace.preparing_s;
+            Ok((_, second_pace)) if second_pace.rounds > 0 => {
+                cost = Cost::of_two((first, &pace), (second, &second_pace));
+                preparing_s = second_pace.preparing_s;
             }
             Ok(_) | Err(Stopped::Not(_)) => {}
             Err(stopped) => return Err(stopped),
@@ -206,7 +206,8 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
         let Some(GroupReading::Pairs(pairs)) = group.map(|group| &group.reading) else { continue };
         contrasts.extend(pairs.rows.iter().filter_map(|row| contrast(row, phase, files(row))));
     }
-    let widths: Option<Vec<f64>> = summary.resolution.iter().map(|one| one.half_width_percent).collect();
+    let widths: Option<Vec<f64>> =
+        summary.resolution.iter().map(|resolution| resolution.half_width_percent).collect();
     Measured {
         files: contrasts.iter().map(|contrast| contrast.files).max().unwrap_or(0),
         writers: request.question.writers,

@@ -82,7 +82,7 @@ pub(crate) struct Case {
     pub(crate) text: String,
     pub(crate) layout: Layout,
     /// Indices of the names to check.
-    pub(crate) asked: Vec<usize>,
+    pub(crate) checked: Vec<usize>,
     /// Answers for these names at each depth: `+` and the path, or `-`.
     pub(crate) depths: Vec<(Placer, Vec<Vec<u8>>)>,
 }
@@ -134,12 +134,12 @@ fn case(at: usize, text: &str) -> Case {
     // Few names have the ending of a layout.
     let is_whole = full() || WHOLE.contains(&text) || !layout.ending().is_empty();
     let share = if is_whole { 1 } else { 10 };
-    let asked: Vec<usize> = (at % share..names::NAMES).step_by(share).collect();
+    let checked: Vec<usize> = (at % share..names::NAMES).step_by(share).collect();
     let depths = layout
         .placers()
-        .map(|placer| (placer, asked.iter().map(|at| answer(&placer, &names::ALL[*at])).collect()));
+        .map(|placer| (placer, checked.iter().map(|at| answer(&placer, &names::ALL[*at])).collect()));
     let depths = depths.collect();
-    Case { text: text.to_owned(), layout, asked, depths }
+    Case { text: text.to_owned(), layout, checked, depths }
 }
 
 pub(crate) enum Question<'a> {

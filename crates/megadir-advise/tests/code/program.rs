@@ -7,7 +7,7 @@ use crate::cases::Question;
 use crate::{cases, names};
 
 /// Runs a program with all names, each after its length in two bytes, and returns its output.
-pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
+pub(crate) fn output_of(command: &mut Command) -> Vec<u8> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -18,8 +18,8 @@ pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
     });
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{command:?}: {}: {said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{command:?}: {}: {stderr}", output.status);
     output.stdout
 }
 
@@ -27,8 +27,12 @@ pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
 #[track_caller]
 pub(crate) fn silent(command: &mut Command) {
     let output = command.output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success() && said.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&said));
+    let printed = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success() && printed.is_empty(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&printed)
+    );
 }
 
 /// Compares the output of a program: for every layout the answers at each depth, then the depths for numbers of
@@ -39,8 +43,9 @@ pub(crate) fn answers(output: &[u8]) {
         cases::ALL.iter().map(|case| (case.files(), case.depths_for(&case.files()))).collect();
     let wanted = cases::ALL.iter().zip(&numbers).flat_map(|(case, (files, depths))| {
         let paths = case.depths.iter().flat_map(|(placer, answers)| {
-            let asked = case.asked.iter().map(|at| Question::Path(case, placer.depth(), &names::ALL[*at]));
-            asked.zip(answers.iter().map(Vec::as_slice))
+            let questions =
+                case.checked.iter().map(|at| Question::Path(case, placer.depth(), &names::ALL[*at]));
+            questions.zip(answers.iter().map(Vec::as_slice))
         });
         let depths =
             files.iter().map(|files| Question::Depth(case, *files)).zip(depths.iter().map(Vec::as_slice));

@@ -10,7 +10,7 @@ use megadir_testkit::require;
 use megadir_testkit::require::have;
 
 use crate::cases::{self, Case};
-use crate::program::{answers, ask, silent};
+use crate::program::{answers, output_of, silent};
 
 const DRIVER: &str = r#"
 func answers(data string, start, step int, pathFor func(string) (string, error)) {
@@ -60,7 +60,7 @@ fn go_gives_the_same_paths() {
         case.write(Language::Go, &format!("package {package}\n\n"), &folder.join("printed.go"));
         fs::write(folder.join("public.go"), public(case, &package)).unwrap();
         writeln!(imports, "\"printed/{package}\"").unwrap();
-        let (start, step) = (case.asked[0], case.asked[1] - case.asked[0]);
+        let (start, step) = (case.checked[0], case.checked[1] - case.checked[0]);
         for (placer, _) in &case.depths {
             let depth = placer.depth();
             let call =
@@ -77,7 +77,7 @@ fn go_gives_the_same_paths() {
     fs::write(place.path().join("main.go"), main).unwrap();
     // Without optimisation Go compiles its own packages faster.
     silent(go(place.path()).args(["build", "-gcflags=all=-N -l", "-o", "printed.exe", "."]));
-    answers(&ask(&mut Command::new(place.path().join("printed.exe"))));
+    answers(&output_of(&mut Command::new(place.path().join("printed.exe"))));
     if have("gofmt").is_ok() {
         let printed = (0..cases::ALL.len()).map(|at| place.path().join(format!("layout{at}/printed.go")));
         silent(Command::new("gofmt").arg("-d").args(printed));

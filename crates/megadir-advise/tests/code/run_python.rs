@@ -8,7 +8,7 @@ use megadir_testkit::require;
 use megadir_testkit::require::have;
 
 use crate::cases;
-use crate::program::{answers, ask};
+use crate::program::{answers, output_of};
 
 /// Runs each layout's code with bytes and with text, and its example.
 const DRIVER: &str = r#"
@@ -58,12 +58,12 @@ fn python_gives_the_same_paths() {
         case.write(Language::Python, "", &file);
         let depth = |depth: usize| if case.grows() { format!("({depth},)") } else { "()".to_owned() };
         let depths: Vec<String> = case.depths.iter().map(|(placer, _)| depth(placer.depth())).collect();
-        let (start, step) = (case.asked[0], case.asked[1] - case.asked[0]);
+        let (start, step) = (case.checked[0], case.checked[1] - case.checked[0]);
         let (file, depths, files) = (file.display().to_string(), depths.join(", "), case.files());
         writeln!(program, "run({file:?}, {start}, {step}, [{depths}], {files:?})").unwrap();
     }
     let driver = place.path().join("driver.py");
     fs::write(&driver, program).unwrap();
-    let output = ask(std::process::Command::new("python3").arg(&driver));
+    let output = output_of(std::process::Command::new("python3").arg(&driver));
     answers(&output);
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use megadir_advise::code::Language;
 
 use crate::cases;
-use crate::program::{answers, ask};
+use crate::program::{answers, output_of};
 
 const DRIVER: &str = r#"
 #![deny(warnings)]
@@ -50,7 +50,7 @@ fn rust_gives_the_same_paths() {
     for (at, case) in cases::ALL.iter().enumerate() {
         case.write(Language::Rust, "", &place.path().join(format!("layout{at}.rs")));
         writeln!(modules, "mod layout{at};").unwrap();
-        let (start, step) = (case.asked[0], case.asked[1] - case.asked[0]);
+        let (start, step) = (case.checked[0], case.checked[1] - case.checked[0]);
         for (placer, _) in &case.depths {
             let depth = if case.grows() { format!(", {}", placer.depth()) } else { String::new() };
             writeln!(calls, "    answers(&data, {start}, {step}, |name| layout{at}::path_for(name{depth}));")
@@ -68,7 +68,7 @@ fn rust_gives_the_same_paths() {
     }
     let main = place.path().join("main.rs");
     fs::write(&main, format!("{DRIVER}{calls}}}\n{modules}")).unwrap();
-    answers(&ask(&mut Command::new(compile(&main))));
+    answers(&output_of(&mut Command::new(compile(&main))));
 }
 
 /// Compiles a program with the `sha2` crate that was built for the library.
@@ -83,7 +83,7 @@ pub(crate) fn compile(main: &Path) -> PathBuf {
         fs::read_dir(&built).unwrap().map(|entry| entry.unwrap().path()).filter(is_sha2).collect();
     found.sort_by_key(|path| std::cmp::Reverse(path.metadata().unwrap().modified().unwrap()));
     let program = main.with_extension("");
-    let mut said = String::from("no library sha2");
+    let mut reason = String::from("no library sha2");
     for sha2 in found {
         let mut command = Command::new(rustc());
         command
@@ -97,9 +97,9 @@ pub(crate) fn compile(main: &Path) -> PathBuf {
         if output.status.success() {
             return program;
         }
-        said = String::from_utf8_lossy(&output.stderr).into_owned();
+        reason = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    panic!("{}: {said}", main.display());
+    panic!("{}: {reason}", main.display());
 }
 
 /// Returns cargo's compiler.

@@ -55,10 +55,10 @@ fn run(shell: &str, share: usize) {
         let code = fs::read_to_string(&script).unwrap();
         fs::write(&script, code + &driver(case)).unwrap();
         // NUL cannot be in an argument.
-        let asked =
-            (0..case.asked.len()).step_by(share).filter(|at| !names::ALL[case.asked[*at]].contains(&0));
-        for asked in asked.collect::<Vec<usize>>().chunks(ARGUMENTS) {
-            compare(shell, case, &script, asked);
+        let indices =
+            (0..case.checked.len()).step_by(share).filter(|at| !names::ALL[case.checked[*at]].contains(&0));
+        for indices in indices.collect::<Vec<usize>>().chunks(ARGUMENTS) {
+            compare(shell, case, &script, indices);
         }
     }
 }
@@ -95,17 +95,22 @@ fn files(case: &Case) -> Vec<u64> {
 }
 
 /// Compares the answers for the names at these indices.
-fn compare(shell: &str, case: &Case, script: &Path, asked: &[usize]) {
-    let name = |at: &usize| names::ALL[case.asked[*at]].as_slice();
-    let arguments = asked.iter().map(|at| OsStr::from_bytes(name(at)));
+fn compare(shell: &str, case: &Case, script: &Path, indices: &[usize]) {
+    let name = |at: &usize| names::ALL[case.checked[*at]].as_slice();
+    let arguments = indices.iter().map(|at| OsStr::from_bytes(name(at)));
     let output = Command::new(shell).arg(script).args(arguments).env("LC_ALL", "C.UTF-8").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{shell}, {}: {}: {said}", case.text, output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && stderr.is_empty(),
+        "{shell}, {}: {}: {stderr}",
+        case.text,
+        output.status
+    );
     let files = files(case);
     let depths = case.depths_for(&files);
     let paths = case.depths.iter().flat_map(|(placer, answers)| {
         let question = |at: &usize| Question::Path(case, placer.depth(), name(at));
-        asked.iter().map(move |at| (question(at), answers[*at].as_slice()))
+        indices.iter().map(move |at| (question(at), answers[*at].as_slice()))
     });
     let depths =
         files.iter().map(|files| Question::Depth(case, *files)).zip(depths.iter().map(Vec::as_slice));

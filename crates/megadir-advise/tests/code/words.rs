@@ -68,14 +68,14 @@ fn a_layout_that_refuses_all_names_has_no_code() {
 #[test]
 fn examples_are_the_library_s() {
     for case in &*cases::ALL {
-        let said = words(&case.layout);
-        let example = said.trim_end_matches('.').rsplit(". ").next().unwrap();
+        let text = words(&case.layout);
+        let example = text.trim_end_matches('.').rsplit(". ").next().unwrap();
         let (name, path) = example.split_once(" is at ").unwrap();
         let name = name.split(',').next().unwrap();
         let placers: Vec<_> = case.layout.placers().collect();
         let depth = path.matches('/').count();
         let placer = placers.iter().find(|placer| placer.depth() == depth).unwrap();
-        assert_eq!(placer.path_for(name.as_bytes()).unwrap().to_str(), Some(path), "{said}");
+        assert_eq!(placer.path_for(name.as_bytes()).unwrap().to_str(), Some(path), "{text}");
         for language in Language::ALL {
             let code = snippet(&case.layout, *language).unwrap();
             assert!(code.contains(name) && code.contains(path), "{code}");
@@ -85,7 +85,7 @@ fn examples_are_the_library_s() {
 
 #[test]
 fn presets_are_described_in_words() {
-    for (preset, said) in [
+    for (preset, description) in [
         (
             "git",
             "The first 2 characters of the name are a directory; the file keeps the rest of its name. abcdef is at ab/cdef.",
@@ -109,6 +109,6 @@ fn presets_are_described_in_words() {
         ),
     ] {
         let preset = PRESETS.iter().find(|known| known.name == preset).unwrap();
-        assert_eq!(words(&preset.layout), said);
+        assert_eq!(words(&preset.layout), description);
     }
 }
