@@ -106,7 +106,7 @@ impl Selected {
     /// The recorded conditions, without those on attributes. Errors: [`ErrorKind::Malformed`] if a recorded
     /// glob or type is invalid.
     pub fn conditions(&self) -> Result<Conditions> {
-        let malformed = |what: String| Error::new("read", "".as_ref(), ErrorKind::Malformed, what);
+        let malformed = |reason: String| Error::new("read", "".as_ref(), ErrorKind::Malformed, reason);
         let globs =
             |globs: std::result::Result<Globs, BadGlob>| globs.map_err(|bad| malformed(bad.to_string()));
         let kind = |name: &String| {

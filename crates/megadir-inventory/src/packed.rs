@@ -23,7 +23,7 @@ const ERRNO: usize = 11;
 const ACCESSED: usize = 13;
 const OTHER_TIMES: [usize; 3] = [CHANGED, BORN, ACCESSED];
 const INODE_HIGH: usize = 5;
-const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
+const ALL_QUERIED: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
 /// Rows of one directory, sorted by name, without errors and hashes.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl Numbers {
     }
 
     #[inline]
-    pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
+    pub(crate) fn queried(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, .. } = *attributes;
         let Attributes { device, allocated_bytes, .. } = *attributes;
         if !have.contains(Facts::WANT) || error != 0 {
@@ -113,7 +113,7 @@ impl Numbers {
         let values = [
             size, modified, changed, born, inode, 0, device, mode, user, group, links, 0, allocated, accessed,
         ];
-        Self { values, have: ALL_TOLD, kind: kind as u8 }
+        Self { values, have: ALL_QUERIED, kind: kind as u8 }
     }
 
     #[inline]
@@ -263,7 +263,7 @@ mod tests {
         all.push(Attributes { error: 5, ..full });
         for attributes in all {
             let facts = Facts::new(FileType::Directory, &attributes);
-            let numbers = Numbers::told(FileType::Directory, &attributes);
+            let numbers = Numbers::queried(FileType::Directory, &attributes);
             assert_eq!(numbers, Numbers::new(&facts), "{attributes:?}");
             assert_eq!(numbers.newest_ns(), facts.changed_ns.or(facts.modified_ns));
         }

@@ -16,11 +16,11 @@ const PAGE_BYTES: usize = 4096;
 const LINE_BYTES: usize = 256;
 
 #[inline]
-pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
-    let most = one.len().min(other.len());
-    let mut at = if most < LINE_BYTES { 0 } else { common_chunks_bytes(one, other) };
+pub(crate) fn common_bytes(a: &[u8], b: &[u8]) -> usize {
+    let most = a.len().min(b.len());
+    let mut at = if most < LINE_BYTES { 0 } else { common_chunks_bytes(a, b) };
     while let (Some(Ok(left)), Some(Ok(right))) =
-        (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
+        (a.get(at..at + 8).map(<[u8; 8]>::try_from), b.get(at..at + 8).map(<[u8; 8]>::try_from))
     {
         let differ = u64::from_le_bytes(left) ^ u64::from_le_bytes(right);
         if differ != 0 {
@@ -28,7 +28,7 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
         }
         at += 8;
     }
-    while at < most && one[at] == other[at] {
+    while at < most && a[at] == b[at] {
         at += 1;
     }
     at
@@ -37,13 +37,13 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
 /// Out of line, to keep the code for names small.
 #[cold]
 #[inline(never)]
-fn common_chunks_bytes(one: &[u8], other: &[u8]) -> usize {
-    let equal = |one: &[u8], other: &[u8], chunk_bytes: usize| {
-        let chunks = one.chunks_exact(chunk_bytes).zip(other.chunks_exact(chunk_bytes));
-        chunk_bytes * chunks.take_while(|(one, other)| one == other).count()
+fn common_chunks_bytes(a: &[u8], b: &[u8]) -> usize {
+    let equal = |left: &[u8], right: &[u8], chunk_bytes: usize| {
+        let chunks = left.chunks_exact(chunk_bytes).zip(right.chunks_exact(chunk_bytes));
+        chunk_bytes * chunks.take_while(|(left, right)| left == right).count()
     };
-    let pages = equal(one, other, PAGE_BYTES);
-    pages + equal(&one[pages..], &other[pages..], LINE_BYTES)
+    let pages = equal(a, b, PAGE_BYTES);
+    pages + equal(&a[pages..], &b[pages..], LINE_BYTES)
 }
 
 /// `./` for a relative path that begins with `#` or `;`, which rsync takes for a comment in a list of files, even with `--from0`, and

@@ -191,8 +191,8 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
 
 fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata) -> Result<()> {
     let failed = |error| Error::io("write", path, error);
-    let refused = |what: &str| {
-        let reason = format!("{what} and would be lost: name another file");
+    let refused = |description: &str| {
+        let reason = format!("{description} and would be lost: name another file");
         Error::new("write", path, ErrorKind::BadOption, reason)
     };
     match open_file(target, File::options().read(true)).and_then(|mut file| kind.is_whole(&mut file)) {

@@ -98,11 +98,11 @@ struct Reading<'c> {
 impl<'c> Reading<'c> {
     fn new(tally: Tally, conditions: Option<&'c Conditions>, metadata: &Metadata) -> Self {
         let recorded = metadata.scanned.selected.as_ref().and_then(|selected| selected.depth_max);
-        let asked = conditions.and_then(|conditions| conditions.depth_max);
+        let requested = conditions.and_then(|conditions| conditions.depth_max);
         Self {
             tally,
             conditions,
-            depth_max: recorded.into_iter().chain(asked).min(),
+            depth_max: recorded.into_iter().chain(requested).min(),
             place: Place::TOP,
             root: 0,
             path: Vec::new(),

@@ -49,7 +49,7 @@ impl Id {
     /// If one of them has no identity (earlier versions and kernels), by `fsid`.
     fn is(&self, volume: &Volume) -> bool {
         match (&self.identity, &volume.identity) {
-            (Some(one), Some(other)) => one == other,
+            (Some(own), Some(other)) => own == other,
             _ => self.fsid == volume.fsid && self.fsid != NO_FSID,
         }
     }

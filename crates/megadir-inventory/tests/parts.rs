@@ -215,13 +215,13 @@ fn parts_are_read_as_one_file() {
             assert!(
                 Inventory::is_at(&at(name)) && Inventory::open(&at(name)).unwrap().unfinished().is_none()
             );
-            let one = at(&format!("{name}.parquet"));
-            assert!(read(&at(name)).unwrap() == read(&one).unwrap(), "seed {seed}, {parts} parts");
-            assert_eq!(used(&at(name)), used(&one), "seed {seed}, {parts} parts");
+            let single = at(&format!("{name}.parquet"));
+            assert!(read(&at(name)).unwrap() == read(&single).unwrap(), "seed {seed}, {parts} parts");
+            assert_eq!(used(&at(name)), used(&single), "seed {seed}, {parts} parts");
         }
         let expected = changed(&at("before.parquet"), &at("now.parquet"));
-        for (one, other) in [("before", "now"), ("before.parquet", "now"), ("before", "now.parquet")] {
-            assert_eq!(changed(&at(one), &at(other)), expected, "seed {seed}, {parts} parts");
+        for (old, new) in [("before", "now"), ("before.parquet", "now"), ("before", "now.parquet")] {
+            assert_eq!(changed(&at(old), &at(new)), expected, "seed {seed}, {parts} parts");
         }
     }
 }
@@ -270,10 +270,10 @@ fn parts_that_do_not_belong_together_are_refused_in_a_line_that_names_them() {
     };
     refused(&|| rewritten(|bytes| bytes.truncate(bytes.len() - 5)), &["part-2.parquet", "truncated"]);
     refused(&|| rewritten(|bytes| bytes[40] ^= 1), &["part-2.parquet", "do not match their checksums"]);
-    refused(&|| whole(&|one| one.version = 7), &["part-1.parquet", "version 7"]);
-    let other_root = |one: &mut Metadata| one.roots[0].path = b"/other".to_vec();
+    refused(&|| whole(&|metadata| metadata.version = 7), &["part-1.parquet", "version 7"]);
+    let other_root = |metadata: &mut Metadata| metadata.roots[0].path = b"/other".to_vec();
     refused(&|| whole(&other_root), &["part-0.parquet", "part-1.parquet", "roots differ"]);
-    let other_mounts = |one: &mut Metadata| one.scanned.cross_mounts = true;
+    let other_mounts = |metadata: &mut Metadata| metadata.scanned.cross_mounts = true;
     refused(&|| whole(&other_mounts), &["part-0.parquet", "part-1.parquet", "settings differ"]);
     let copied = || std::fs::copy(part(2), folder.join("part-3.parquet")).map(drop).unwrap();
     refused(&copied, &["part-2.parquet", "part-3.parquet", "only directories"]);

@@ -108,9 +108,10 @@ fn python() -> Result<Command, String> {
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "duckdb", "--target"];
     let output = Command::new("python3").args(install).arg(&place).output();
     let output = output.map_err(|error| format!("no python3: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let why =
-        || format!("no DuckDB from PyPI (package python3-pip): {}", said.lines().last().unwrap_or_default());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let why = || {
+        format!("no DuckDB from PyPI (package python3-pip): {}", stderr.lines().last().unwrap_or_default())
+    };
     if has() { Ok(python()) } else { Err(why()) }
 }
 
@@ -133,9 +134,9 @@ fn duckdb_reads_it_as_it_is() {
     let path = directory.path().join("inventory.parquet");
     write(&path);
     let output = python.args(["-c", QUERY]).arg(&path).output().expect("Python runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines: Vec<&str> = said.lines().collect();
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(
         lines[0],
         "['root', 'parent', 'name', 'path', 'type', 'size', 'mtime_ns', 'ctime_ns', 'btime_ns', 'inode', \
@@ -227,7 +228,7 @@ for depth, (parent, path) in enumerate(rows[1:]):
 print(len(rows))
 ";
     let output = python.args(["-c", query]).arg(&path).output().expect("Python runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.trim(), (depth + 1).to_string());
+    assert_eq!(printed.trim(), (depth + 1).to_string());
 }

@@ -96,24 +96,24 @@ pub(super) enum Odd {
 #[inline]
 pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
     let mut have = 0;
-    let mut had = |is: bool, bit: u16| have |= if is { bit } else { 0 };
-    had(facts.size_bytes.is_some(), bit::SIZE);
-    had(facts.modified_ns.is_some(), bit::MODIFIED);
-    had(facts.changed_ns.is_some(), bit::CHANGED);
-    had(facts.born_ns.is_some(), bit::BORN);
-    had(facts.inode.is_some(), bit::INODE);
-    had(facts.mode.is_some(), bit::MODE);
-    had(facts.user.is_some(), bit::USER);
-    had(facts.group.is_some(), bit::GROUP);
+    let mut set = |is: bool, bit: u16| have |= if is { bit } else { 0 };
+    set(facts.size_bytes.is_some(), bit::SIZE);
+    set(facts.modified_ns.is_some(), bit::MODIFIED);
+    set(facts.changed_ns.is_some(), bit::CHANGED);
+    set(facts.born_ns.is_some(), bit::BORN);
+    set(facts.inode.is_some(), bit::INODE);
+    set(facts.mode.is_some(), bit::MODE);
+    set(facts.user.is_some(), bit::USER);
+    set(facts.group.is_some(), bit::GROUP);
     let links = facts.links.and_then(|links| u32::try_from(links).ok());
-    had(links.is_some(), bit::LINKS);
-    had(facts.device.is_some() && facts.device == device, bit::DEVICE);
+    set(links.is_some(), bit::LINKS);
+    set(facts.device.is_some() && facts.device == device, bit::DEVICE);
     let odd = (facts.device.is_some() && facts.device != device)
         || facts.inode_high.is_some()
         || facts.links.is_some() && links.is_none()
         || facts.errno.is_some()
         || facts.sha256.is_some();
-    had(odd, bit::ODD);
+    set(odd, bit::ODD);
     let mut packed = Packed {
         size_bytes: facts.size_bytes.unwrap_or(0),
         modified_ns: facts.modified_ns.unwrap_or(0),

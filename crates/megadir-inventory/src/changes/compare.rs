@@ -146,12 +146,12 @@ pub(crate) fn stat_backend(
     fresh: bool,
 ) -> Result<&'static dyn StatBackend> {
     let Some(tree) = trees.iter().flatten().next() else { return megadir::stat_backend("std") };
-    let asked = match fresh {
+    let requested = match fresh {
         true => Some(attribute_policy::fresh()?),
         false if cfg!(windows) => Some(megadir::stat_backend(&metadata.scanned.stat_backend)?),
         false => None,
     };
-    attribute_policy::stat_backend(&tree.directory, Facts::WANT, asked)
+    attribute_policy::stat_backend(&tree.directory, Facts::WANT, requested)
 }
 
 fn kept(comparing: &Comparing<'_>, keeping: Keeping, found: &mut Found) -> Result<Kept> {

@@ -114,8 +114,8 @@ fn differing<const N: usize>(fields: [(bool, Fields); N]) -> Fields {
 /// Ignores size and links, which follow from the entries. Times count only if no entry came or went, and
 /// where listings report them without delay.
 pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
-    let tell = entries_are_the_same && proof.directory_times;
-    let times = if tell { of_times(old, new, proof) } else { Fields::NOTHING };
+    let has_proof = entries_are_the_same && proof.directory_times;
+    let times = if has_proof { of_times(old, new, proof) } else { Fields::NOTHING };
     of_anything(old, new, proof).with(times)
 }
 

@@ -78,7 +78,7 @@ impl Sums<'_> {
 impl Gains {
     pub(super) fn of(seen: &Seen, counted: &Counted) -> Self {
         let mut sums = Sums { counted, by_directory: BTreeMap::new(), has_allocated: true };
-        for old in &seen.gone {
+        for old in &seen.missing {
             sums.add(old.root, &old.path, &old.facts, -1);
         }
         for new in &seen.came {

@@ -124,7 +124,7 @@ impl Only<'_> {
             Ok(directory) => directory,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 for (name, old) in names {
-                    self.gone(&tree.directory, root, parent, name, old.as_ref());
+                    self.missing(&tree.directory, root, parent, name, old.as_ref());
                 }
                 return Ok(());
             }
@@ -138,17 +138,17 @@ impl Only<'_> {
             self.entry(&tree.directory, (root, &TreePath::root(), b""), old.as_ref(), &tree.facts);
         }
         let mut batch = BatchBuilder::new(64 << 10, false);
-        let asked: Vec<_> =
+        let queried: Vec<_> =
             names.iter().filter(|(name, _)| batch.push(name, 0, FileType::Unknown, 0)).collect();
         let mut rows: Vec<Attributes> = Vec::new();
         self.examine.examine(&directory, batch.batch(), &mut rows)?;
-        let asked = asked.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
-        for ((name, old), attributes) in asked.zip(&rows) {
+        let queried = queried.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
+        for ((name, old), attributes) in queried.zip(&rows) {
             let new = Facts::new(FileType::Unknown, attributes);
             match attributes.error {
                 0 => self.entry(&directory, (root, parent, name), old.as_ref(), &new),
                 _ if attributes.has_vanished() => {
-                    self.gone(&tree.directory, root, parent, name, old.as_ref());
+                    self.missing(&tree.directory, root, parent, name, old.as_ref());
                 }
                 errno => {
                     let path = directory.path().join(names::to_os(name)?);
@@ -164,11 +164,11 @@ impl Only<'_> {
         Racy::of_device(self.metadata, root, facts.device, self.metadata.started_ns)
     }
 
-    fn gone(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
+    fn missing(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
         let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         if let Some(facts) = old {
             let suspect = self.racy(root, facts).is_suspect(facts);
-            self.found.seen.gone.push(Entry { root, path, facts: *facts, suspect });
+            self.found.seen.missing.push(Entry { root, path, facts: *facts, suspect });
             return;
         }
         let at = tree.path().join(names::to_os(&path.to_vec()).unwrap_or_default());

@@ -18,22 +18,22 @@ pub struct Selection {
 
 #[derive(Debug)]
 struct Chosen {
-    asked: Option<Conditions>,
+    requested: Option<Conditions>,
     /// Directories have rows whether they meet them or not.
     recorded: Option<Conditions>,
 }
 
 impl Selection {
     /// Joins both. Fails only if globs that are valid one by one are not together.
-    pub fn new(asked: Conditions, recorded: Option<Conditions>) -> Result<Self, BadGlob> {
-        let asked = Some(asked).filter(|asked| !asked.is_none());
-        let all = || asked.iter().chain(&recorded);
+    pub fn new(requested: Conditions, recorded: Option<Conditions>) -> Result<Self, BadGlob> {
+        let requested = Some(requested).filter(|requested| !requested.is_none());
+        let all = || requested.iter().chain(&recorded);
         let exclude: Vec<&String> = all().flat_map(|conditions| conditions.exclude.texts()).collect();
         let exclude = Globs::of_names_or_paths(&exclude)?;
         let depth_max = all().filter_map(|conditions| conditions.depth_max).min();
         let sight = Conditions { exclude, depth_max, ..Conditions::default() };
         let sight = all().next().is_some().then(|| Arc::new(sight));
-        Ok(Self { chosen: Arc::new(Chosen { asked, recorded }), sight })
+        Ok(Self { chosen: Arc::new(Chosen { requested, recorded }), sight })
     }
 
     /// Removes the other changes.
@@ -67,7 +67,7 @@ impl Chosen {
             }
             false => conditions.accepts(&conditions.place(&parent), &name, facts.kind, &row),
         };
-        self.asked.as_ref().is_none_or(is_met)
+        self.requested.as_ref().is_none_or(is_met)
             && (facts.kind == FileType::Directory || self.recorded.as_ref().is_none_or(is_met))
     }
 }

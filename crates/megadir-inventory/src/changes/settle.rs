@@ -28,7 +28,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) settled: Vec<Change>,
-    pub(crate) gone: Vec<Entry>,
+    pub(crate) missing: Vec<Entry>,
     pub(crate) came: Vec<Entry>,
     pub(crate) replaced: Vec<(Entry, Facts)>,
     pub(crate) stayed: Vec<(Entry, Facts)>,
@@ -38,7 +38,7 @@ pub(crate) struct Seen {
 impl Seen {
     pub(crate) fn append(&mut self, other: &mut Self) {
         self.settled.append(&mut other.settled);
-        self.gone.append(&mut other.gone);
+        self.missing.append(&mut other.missing);
         self.came.append(&mut other.came);
         self.replaced.append(&mut other.replaced);
         self.stayed.append(&mut other.stayed);
@@ -47,12 +47,12 @@ impl Seen {
 }
 
 pub(crate) fn settle(seen: Seen, proofs: &Proofs) -> Vec<Change> {
-    let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
-    let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], &unread, proofs));
+    let Seen { mut settled, missing, came, replaced, stayed, unread } = seen;
+    let unsteady = unsteady(&Sides::new((&missing, &came), &replaced, &[], &unread, proofs));
     let is_unsteady = |root: u32, path: &TreePath| unsteady.contains(&(root, path.parent()));
     let (stayed, in_place): (Vec<_>, Vec<_>) =
         stayed.into_iter().partition(|(old, _)| is_unsteady(old.root, &old.path));
-    let sides = Sides::new((&gone, &came), &replaced, &stayed, &unread, proofs);
+    let sides = Sides::new((&missing, &came), &replaced, &stayed, &unread, proofs);
     let pairs = sides.pair();
     let implied: Vec<bool> =
         pairs.targets.iter().enumerate().map(|pair| sides.is_along(pair, &pairs)).collect();
@@ -66,17 +66,17 @@ pub(crate) fn settle(seen: Seen, proofs: &Proofs) -> Vec<Change> {
     for (index, source) in sides.sources.iter().enumerate() {
         if let Some(target) = pairs.targets[index] {
             let pair = (source, &sides.targets[target]);
-            settled.extend(if implied[index] { went_along(pair, &stirred) } else { Some(renamed(pair)) });
+            settled.extend(if implied[index] { moved_along(pair, &stirred) } else { Some(renamed(pair)) });
             continue;
         }
         let (above, name) = (&source.above, &source.name);
         let moved = pairs.moved.get(above);
         let is_hidden = lost.contains(above) || moved.is_some_and(|to| hides(&unread, above.0, to, name));
         // Replacing a file is one change, unless its directory was renamed away.
-        let is_told = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
+        let is_reported = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
         if is_hidden {
             lost.insert(&source.place);
-        } else if is_told {
+        } else if is_reported {
             settled.push(removed(source));
         }
     }
@@ -121,7 +121,7 @@ impl<'a> Stirred<'a> {
     }
 }
 
-fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
+fn moved_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
     let mut fields = fields::of_either(old.facts, new.facts, same, new.proof);
     if new.proof.directory_rename == DirectoryRename::RenamesEntries {

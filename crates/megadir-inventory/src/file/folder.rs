@@ -130,23 +130,23 @@ impl Folder {
     }
 
     /// The row that does not count: without facts, else the earlier one.
-    fn lesser(&self, one: usize, other: usize) -> Result<usize> {
+    fn lesser(&self, a: usize, b: usize) -> Result<usize> {
         let has_facts = |row: &Row<'_>| row.facts.kind == FileType::Directory;
         // Only a directory has an error without facts: that of the task that could not read it.
         let is_error = |row: &Row<'_>| row.error.is_some() && row.facts == Facts::NOTHING;
         let is_directory =
             |index| self.row(index).is_some_and(|row| row.key.is_root() || has_facts(&row) || is_error(&row));
-        if !is_directory(one) && !is_directory(other) {
-            let name = self.row(one).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
-            let (name, first) = (name.unwrap_or_default(), self.parts[one].path.display());
+        if !is_directory(a) && !is_directory(b) {
+            let name = self.row(a).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
+            let (name, first) = (name.unwrap_or_default(), self.parts[a].path.display());
             let reason = format!("'{name}' is in '{first}' too: only directories may be in several parts");
-            return Err(malformed(&self.parts[other].path, &reason));
+            return Err(malformed(&self.parts[b].path, &reason));
         }
         let rank = |index: &usize| {
             let has_facts = self.row(*index).is_some_and(|row| has_facts(&row));
             (has_facts, self.parts[*index].started_ns, *index)
         };
-        Ok([one, other].into_iter().min_by_key(rank).unwrap_or(one))
+        Ok([a, b].into_iter().min_by_key(rank).unwrap_or(a))
     }
 
     /// The error of the row that is left out passes to the row that stays: that some task could not read the directory
@@ -261,7 +261,7 @@ fn check_number(folder: &Path, parts: usize) -> Result<()> {
 }
 
 fn difference(first: &Part, other: &Part) -> Option<&'static str> {
-    let (one, two) = (first.metadata(), other.metadata());
+    let (first_metadata, other_metadata) = (first.metadata(), other.metadata());
     // Parts may differ in these only.
     let roots = |metadata: &Metadata| -> Vec<_> {
         metadata.roots.iter().map(|root| Root { newest_ns: None, ..root.clone() }).collect()
@@ -269,18 +269,20 @@ fn difference(first: &Part, other: &Part) -> Option<&'static str> {
     let settings = |scanned: &Scanned| Scanned { threads: 0, mounts_not_entered: 0, ..scanned.clone() };
     let devices = |volume: &Volume| {
         let same = |other: &&Volume| other.device == volume.device;
-        two.volumes.iter().flatten().find(same).is_some_and(|other| other.fsid != volume.fsid)
+        other_metadata.volumes.iter().flatten().find(same).is_some_and(|other| other.fsid != volume.fsid)
     };
-    if roots(one) != roots(two) {
+    if roots(first_metadata) != roots(other_metadata) {
         return Some("roots");
     }
-    if settings(&one.scanned) != settings(&two.scanned) {
+    if settings(&first_metadata.scanned) != settings(&other_metadata.scanned) {
         return Some("settings");
     }
-    if first.columns() != other.columns() || one.volumes.is_some() != two.volumes.is_some() {
+    if first.columns() != other.columns()
+        || first_metadata.volumes.is_some() != other_metadata.volumes.is_some()
+    {
         return Some("columns");
     }
-    one.volumes.iter().flatten().any(devices).then_some("devices")
+    first_metadata.volumes.iter().flatten().any(devices).then_some("devices")
 }
 
 fn none_of(first: &Metadata) -> Metadata {

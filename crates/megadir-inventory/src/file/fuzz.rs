@@ -23,15 +23,15 @@ pub fn fuzz(bytes: &[u8]) {
 }
 
 fn read(bytes: &[u8], read: fn(Part) -> Result<Vec<OwnedRow>>) -> std::result::Result<Vec<OwnedRow>, String> {
-    let told = |error: megadir::Error| {
+    let message = |error: megadir::Error| {
         let text = error.to_string();
         assert_eq!(text.lines().count(), 1, "{text}");
         text
     };
     let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
     file.write_all(bytes).map_err(|error| error.to_string())?;
-    let inventory = Part::of(file, "bytes".as_ref(), false, false).map_err(told)?;
-    let rows = read(inventory).map_err(told)?;
+    let inventory = Part::of(file, "bytes".as_ref(), false, false).map_err(message)?;
+    let rows = read(inventory).map_err(message)?;
     assert!(rows.is_sorted_by(|before, after| before.row().key < after.row().key), "rows ascend");
     assert_contained(&rows);
     Ok(rows)

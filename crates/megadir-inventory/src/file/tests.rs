@@ -81,8 +81,8 @@ fn read(path: &Path) -> Result<usize, String> {
         }
         Ok(rows)
     };
-    let told = |error: megadir::Error| error.to_string();
-    let (rows, blocks) = (by_rows().map_err(told), by_blocks().map_err(told));
+    let message = |error: megadir::Error| error.to_string();
+    let (rows, blocks) = (by_rows().map_err(message), by_blocks().map_err(message));
     assert_eq!(rows, blocks);
     rows
 }

@@ -185,10 +185,10 @@ impl Above<'_> {
     pub(crate) fn append(self, least: i64, numbers: &mut Vec<i64>) {
         let number = |above: u64| least.wrapping_add(above as i64);
         match self {
-            Self::One(all) => numbers.extend(all.iter().map(|one| number(u8::from_le_bytes(*one).into()))),
-            Self::Two(all) => numbers.extend(all.iter().map(|one| number(u16::from_le_bytes(*one).into()))),
-            Self::Four(all) => numbers.extend(all.iter().map(|one| number(u32::from_le_bytes(*one).into()))),
-            Self::Eight(all) => numbers.extend(all.iter().map(|one| number(u64::from_le_bytes(*one)))),
+            Self::One(all) => numbers.extend(all.iter().map(|raw| number(u8::from_le_bytes(*raw).into()))),
+            Self::Two(all) => numbers.extend(all.iter().map(|raw| number(u16::from_le_bytes(*raw).into()))),
+            Self::Four(all) => numbers.extend(all.iter().map(|raw| number(u32::from_le_bytes(*raw).into()))),
+            Self::Eight(all) => numbers.extend(all.iter().map(|raw| number(u64::from_le_bytes(*raw)))),
         }
     }
 }

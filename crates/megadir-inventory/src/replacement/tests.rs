@@ -241,9 +241,9 @@ fn foreign_entry_at_the_temporary_name_stays() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     let partial = directory.path().join(".inventory.megadir-partial");
-    let refused = |what: &str| {
+    let refused = |case: &str| {
         let error = Replacement::create(&path, FileKind::Inventory).unwrap_err().to_string();
-        assert!(error.contains("the name of its temporary file is taken"), "{what}: {error}");
+        assert!(error.contains("the name of its temporary file is taken"), "{case}: {error}");
     };
     let precious = directory.path().join("precious");
     fs::write(&precious, "PAR1 precious").unwrap();

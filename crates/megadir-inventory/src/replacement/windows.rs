@@ -30,7 +30,7 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
 }
 
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
-    asked(partial, StatMask::LINKS).is_some_and(|row| row.links == 1)
+    query(partial, StatMask::LINKS).is_some_and(|row| row.links == 1)
 }
 
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
@@ -80,7 +80,7 @@ pub(super) fn sync_name(file: &File, _path: &Path) {
 }
 
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
-    let inode = asked(path, StatMask::INODE)?.inode;
+    let inode = query(path, StatMask::INODE)?.inode;
     Some(Excluded {
         name: megadir::names::from_os(path.file_name()?).to_vec(),
         device: None,
@@ -88,7 +88,7 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     })
 }
 
-fn asked(path: &Path, want: StatMask) -> Option<Attributes> {
+fn query(path: &Path, want: StatMask) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = Dir::open(parent).ok()?;

@@ -84,7 +84,7 @@ impl<'o> Collector<'o> {
         self.key.enter(root, path, ROWS);
         for place in &of.places {
             let name = &of.names[place.name as usize..place.name_end as usize];
-            self.one(name, &of.rows[place.row as usize], failed_flag(of.failed > 0), None)?;
+            self.add_row(name, &of.rows[place.row as usize], failed_flag(of.failed > 0), None)?;
         }
         of.clear();
         Ok(())
@@ -93,10 +93,10 @@ impl<'o> Collector<'o> {
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
         let flags = failed_flag(facts.errno.is_some()) | if facts.sha256.is_some() { HASHED } else { 0 };
-        self.one(name, &Numbers::new(facts), flags, facts.sha256.as_ref())
+        self.add_row(name, &Numbers::new(facts), flags, facts.sha256.as_ref())
     }
 
-    fn one(
+    fn add_row(
         &mut self,
         name: &[u8],
         row: &Numbers,

@@ -25,7 +25,7 @@ pub(crate) fn emit(
     let mut emitter =
         Emitter { errors: VecDeque::new(), parent: Vec::new(), root: 0, last_alone: None, sink, metadata };
     let spill_directory = sorter.directory.clone();
-    let mut told = ControlFlow::Continue(());
+    let mut flow = ControlFlow::Continue(());
     let mut looked = 0;
     sorter.finish(
         |error| spill_error(&spill_directory, error),
@@ -33,15 +33,15 @@ pub(crate) fn emit(
             emitter.item(key, item)?;
             if emitter.metadata.rows >= looked + ROWS_PER_LOOK {
                 looked = emitter.metadata.rows;
-                told = watch(TreeEvent::Written(looked));
+                flow = watch(TreeEvent::Written(looked));
             }
-            Ok(told.is_continue())
+            Ok(flow.is_continue())
         },
     )?;
-    if told.is_continue() {
+    if flow.is_continue() {
         emitter.alone(None)?;
     }
-    Ok(told.is_continue().then_some(emitter.metadata))
+    Ok(flow.is_continue().then_some(emitter.metadata))
 }
 
 struct Emitter<'s> {

@@ -129,7 +129,7 @@ impl<'o> Gather<'o> {
             if attributes.kind == FileType::Directory && attributes.have.contains(StatMask::DEVICE) {
                 self.devices.note(directory, entry.name, attributes);
             }
-            let row = Numbers::told(entry.kind, attributes);
+            let row = Numbers::queried(entry.kind, attributes);
             match on_other_mount(options, &self.devices, attributes) {
                 None => self.newest_ns = self.newest_ns.max(row.newest_ns()),
                 Some(device) => {

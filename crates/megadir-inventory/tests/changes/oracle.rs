@@ -272,7 +272,7 @@ impl<'a> Comparison<'a> {
         !path.is_empty() && self.unsteady.contains(parent(path))
     }
 
-    fn went_along(&self, from: &str, to: &str) -> bool {
+    fn moved_along(&self, from: &str, to: &str) -> bool {
         self.moved.get(parent(from)) == Some(&parent(to)) && name(from) == name(to)
     }
 
@@ -283,7 +283,7 @@ impl<'a> Comparison<'a> {
                     continue;
                 }
                 let fits = |to: &str| match pass {
-                    0 => self.went_along(from, to),
+                    0 => self.moved_along(from, to),
                     1 => from == to,
                     _ => true,
                 };
@@ -326,14 +326,14 @@ impl<'a> Comparison<'a> {
     fn stirred_before(&self, directory: &str) -> bool {
         self.left.iter().any(|path| {
             let to = self.renamed.get(path.as_str());
-            parent(path) == directory && !to.is_some_and(|to| self.went_along(path, to))
+            parent(path) == directory && !to.is_some_and(|to| self.moved_along(path, to))
         })
     }
 
     fn stirred_after(&self, directory: &str) -> bool {
         self.came.iter().any(|path| {
             let from = self.renamed.iter().find(|(_, to)| **to == path.as_str()).map(|(from, _)| *from);
-            parent(path) == directory && !from.is_some_and(|from| self.went_along(from, path))
+            parent(path) == directory && !from.is_some_and(|from| self.moved_along(from, path))
         })
     }
 
@@ -346,7 +346,7 @@ impl<'a> Comparison<'a> {
         };
         let now = &self.new[*to];
         let suspect = before.is_suspect(self.started_ns);
-        if !self.went_along(path, to) {
+        if !self.moved_along(path, to) {
             let differ = fields(before, now, !now.is_directory(), false);
             return Some(line("renamed", path, to, &differ, suspect));
         }

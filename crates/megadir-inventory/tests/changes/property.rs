@@ -99,8 +99,8 @@ fn round(sequence: &mut Sequence, scan: u64) {
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);
-    let told = compare_without_keeping(snapshot, *seed, path, &options);
-    assert_eq!(told, expected, "seed {seed}, scan {scan}, {options:?}\n{done:?}");
+    let lines = compare_without_keeping(snapshot, *seed, path, &options);
+    assert_eq!(lines, expected, "seed {seed}, scan {scan}, {options:?}\n{done:?}");
     let watch = Watch::default();
     let before = snapshot.clone();
     let compared = snapshot.refresh(&options, &watch).unwrap();
@@ -108,16 +108,16 @@ fn round(sequence: &mut Sequence, scan: u64) {
     replay::check(listed, &now, &compared.changes);
     let gained = oracle::gained(listed, &now);
     assert_eq!(sums(&compared.gains.unwrap()), gained, "seed {seed}, scan {scan}\n{done:?}");
-    let told = oracle::lines(&compared.changes);
+    let lines = oracle::lines(&compared.changes);
     assert_eq!(
-        told, expected,
+        lines, expected,
         "seed {seed}, scan {scan}, {options:?}\n{done:?}\nbefore {listed:#?}\nnow {now:#?}"
     );
     // A second scan gives the same rows as the refreshed snapshot, from listings.
     let scanned = seed.is_multiple_of(2).then(|| system::scan(path, options.threads, *seed));
-    let (told, gains) = compare_two(&before, scanned.as_ref().unwrap_or(snapshot), path, &options);
+    let (lines, gains) = compare_two(&before, scanned.as_ref().unwrap_or(snapshot), path, &options);
     assert_eq!(sums(&gains), gained, "seed {seed}, scan {scan}, two inventories\n{done:?}");
-    assert_eq!(told, expected, "seed {seed}, scan {scan}, two inventories, {options:?}\n{done:?}");
+    assert_eq!(lines, expected, "seed {seed}, scan {scan}, two inventories, {options:?}\n{done:?}");
     assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: rows after scan {scan}");
     assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() as u64 - 1, "each entry is asked about once");
     *listed = now;

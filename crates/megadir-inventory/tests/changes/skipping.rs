@@ -20,18 +20,18 @@ fn only_changed_directories_are_listed_while_all_names_are_queried() {
         // Older than a clock tick, so that the timestamps are not racy.
         std::thread::sleep(Duration::from_millis(130));
         let snapshot = Snapshot::from_scan(std::slice::from_ref(&tree), 1).unwrap();
-        let told = |skip_unchanged| {
+        let counts = |skip_unchanged| {
             let options = crate::options(1, skip_unchanged);
             let roots = vec![megadir::Dir::open(&tree)];
             let compared = compare(snapshot.rows(), roots, &options, &Watch::default()).unwrap();
             (compared.changes.len(), compared.listed, compared.not_listed)
         };
-        assert_eq!(told(true), (0, 0, 5), "{recipe:?}");
-        assert_eq!(told(false), (0, 5, 0), "{recipe:?}");
+        assert_eq!(counts(true), (0, 0, 5), "{recipe:?}");
+        assert_eq!(counts(false), (0, 5, 0), "{recipe:?}");
         // Writing a file changes no directory; a new name changes its parent.
         fs::write(tree.join("a/below/file"), "2").unwrap();
-        assert_eq!(told(true), (1, 0, 5), "{recipe:?}");
+        assert_eq!(counts(true), (1, 0, 5), "{recipe:?}");
         fs::write(tree.join("b/new"), "").unwrap();
-        assert_eq!(told(true), (2, 1, 4), "{recipe:?}");
+        assert_eq!(counts(true), (2, 1, 4), "{recipe:?}");
     }
 }

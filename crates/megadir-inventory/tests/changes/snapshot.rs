@@ -105,10 +105,10 @@ fn an_entry_takes_72_bytes_and_its_name() {
     let snapshot = snapshot.unwrap();
     let entries = 20 * 200 + 20;
     assert_eq!(snapshot.len(), entries as u64 + 1);
-    let said = snapshot.heap_bytes();
+    let heap_bytes = snapshot.heap_bytes();
     let stated = entries * 72 + names + 21 * 300;
-    assert!(said <= stated && said > entries * 72 + names, "{said} bytes, {stated} stated");
+    assert!(heap_bytes <= stated && heap_bytes > entries * 72 + names, "{heap_bytes} bytes, {stated} stated");
     // Bytes still allocated, including the roots and small allocations.
     let kept = usize::try_from(counted.bytes_current).unwrap();
-    assert!(kept <= stated + 4096 && kept >= said, "{kept} bytes kept, {said} said");
+    assert!(kept <= stated + 4096 && kept >= heap_bytes, "{kept} bytes kept, {heap_bytes} said");
 }

@@ -373,7 +373,7 @@ impl<S: Source> Shared<'_, S> {
                 let started_ns = self.comparing.metadata.started_ns;
                 Both::before(Arc::new(Block::empty(place.0, place.1, started_ns)))
             }
-            (Fate::Gone | Fate::Unread, None) => return,
+            (Fate::Missing | Fate::Unread, None) => return,
         };
         state.push(Job::Directory(fate, rows));
     }

@@ -8,7 +8,7 @@ use crate::path::{Place, TreePath};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate<L> {
     Here(L),
-    Gone,
+    Missing,
     Unread,
 }
 
@@ -38,7 +38,7 @@ impl<L> Table<L> {
     pub(super) fn waiting(&mut self) -> impl Iterator<Item = &mut L> {
         self.waiting.values_mut().filter_map(|fate| match fate {
             Fate::Here(live) => Some(live),
-            Fate::Gone | Fate::Unread => None,
+            Fate::Missing | Fate::Unread => None,
         })
     }
 
@@ -102,8 +102,8 @@ mod tests {
         assert_eq!((at, fate, rows.is_some()), (place(""), Fate::Here(1), true));
         assert!(table.read(block("b")).is_none());
         assert!(table.early_bytes() > 0);
-        let (_, fate, rows) = table.found(place("b"), Fate::Gone).unwrap();
-        assert_eq!((fate, rows.is_some()), (Fate::Gone, true));
+        let (_, fate, rows) = table.found(place("b"), Fate::Missing).unwrap();
+        assert_eq!((fate, rows.is_some()), (Fate::Missing, true));
         assert_eq!(table.early_bytes(), 0);
     }
 

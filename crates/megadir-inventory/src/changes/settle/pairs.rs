@@ -59,7 +59,7 @@ pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
 
 impl<'a> Sides<'a> {
     pub(super) fn new(
-        (gone, came): (&'a [Entry], &'a [Entry]),
+        (missing, came): (&'a [Entry], &'a [Entry]),
         replaced: &'a [(Entry, Facts)],
         stayed: &'a [(Entry, Facts)],
         unread: &'a HashSet<Place>,
@@ -82,7 +82,7 @@ impl<'a> Sides<'a> {
         let before = both().map(|(index, (old, _))| side(old, &old.facts, Some(index)));
         let after = both().map(|(index, (old, new))| side(old, new, Some(index)));
         let alone = |entries: &'a [Entry]| entries.iter().map(|entry| side(entry, &entry.facts, None));
-        let mut sources: Vec<Side<'_>> = alone(gone).chain(before).collect();
+        let mut sources: Vec<Side<'_>> = alone(missing).chain(before).collect();
         let mut targets: Vec<Side<'_>> = alone(came).chain(after).collect();
         sources.sort_unstable_by(|a, b| a.place.cmp(&b.place));
         targets.sort_unstable_by(|a, b| a.place.cmp(&b.place));

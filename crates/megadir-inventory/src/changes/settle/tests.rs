@@ -28,9 +28,9 @@ fn at(path: &str, facts: Facts) -> Entry {
 }
 
 /// Settles and returns one line for each change.
-fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<String> {
-    let (gone, came, replaced) = (gone.to_vec(), came.to_vec(), replaced.to_vec());
-    lines_of(Seen { gone, came, replaced, ..Seen::default() })
+fn lines(missing: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<String> {
+    let (missing, came, replaced) = (missing.to_vec(), came.to_vec(), replaced.to_vec());
+    lines_of(Seen { missing, came, replaced, ..Seen::default() })
 }
 
 fn lines_of(seen: Seen) -> Vec<String> {
@@ -74,20 +74,21 @@ fn without_a_time_of_birth_size_and_mtime_must_be_the_same() {
 
 #[test]
 fn renamed_directory_is_one_change_without_its_contents() {
-    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let missing = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
-    assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e"]);
+    assert_eq!(lines(&missing, &came, &[]), ["renamed d -> e"]);
     // Other changes, under the new path.
     let mut changed = came.to_vec();
     changed[2].facts.size_bytes = Some(7);
     changed[3].facts.inode = Some(9);
     changed.push(at("e/z", file(5)));
-    let told = ["removed d/y", "renamed d -> e", "modified d/s/x -> e/s/x (size)", "added e/y", "added e/z"];
-    assert_eq!(lines(&gone, &changed, &[]), told);
+    let expected =
+        ["removed d/y", "renamed d -> e", "modified d/s/x -> e/s/x (size)", "added e/y", "added e/z"];
+    assert_eq!(lines(&missing, &changed, &[]), expected);
     // Moved within, and out.
     let moved = [at("e", directory(1)), at("e/t", directory(2)), at("e/t/x", file(3)), at("y", file(4))];
-    assert_eq!(lines(&gone, &moved, &[]), ["renamed d -> e", "renamed d/s -> e/t", "renamed d/y -> y"]);
-    let mut suspect = gone.clone();
+    assert_eq!(lines(&missing, &moved, &[]), ["renamed d -> e", "renamed d/s -> e/t", "renamed d/y -> y"]);
+    let mut suspect = missing.clone();
     suspect[2].suspect = true;
     assert_eq!(lines(&suspect, &came, &[]), ["renamed d -> e", "suspect d/s/x -> e/s/x"]);
 }
@@ -95,10 +96,10 @@ fn renamed_directory_is_one_change_without_its_contents() {
 #[test]
 fn unexplained_times_within_a_renamed_directory_are_reported() {
     let touched = Facts { modified_ns: Some(9), ..directory(2) };
-    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3))];
+    let missing = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3))];
     let came = [at("e", directory(1)), at("e/s", touched), at("e/s/x", file(3))];
-    assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e", "modified d/s -> e/s (mtime)"]);
-    assert_eq!(lines(&gone, &came[..2], &[]), ["removed d/s/x", "renamed d -> e"]);
+    assert_eq!(lines(&missing, &came, &[]), ["renamed d -> e", "modified d/s -> e/s (mtime)"]);
+    assert_eq!(lines(&missing, &came[..2], &[]), ["removed d/s/x", "renamed d -> e"]);
 }
 
 #[test]
@@ -119,15 +120,15 @@ fn replacement_is_modified_unless_either_file_has_another_name() {
 #[test]
 fn hard_links_pair_first_within_the_renamed_directory() {
     let linked = Facts { links: Some(2), ..file(1) };
-    let gone = [at("a", linked), at("b", linked)];
+    let missing = [at("a", linked), at("b", linked)];
     let came = [at("c", linked), at("d", linked)];
-    assert_eq!(lines(&gone, &came, &[]), ["renamed a -> c", "renamed b -> d"]);
-    assert_eq!(lines(&gone, &came[..1], &[]), ["removed b", "renamed a -> c"]);
-    assert_eq!(lines(&gone[..1], &came, &[]), ["renamed a -> c", "added d"]);
+    assert_eq!(lines(&missing, &came, &[]), ["renamed a -> c", "renamed b -> d"]);
+    assert_eq!(lines(&missing, &came[..1], &[]), ["removed b", "renamed a -> c"]);
+    assert_eq!(lines(&missing[..1], &came, &[]), ["renamed a -> c", "added d"]);
     // d -> y with an entry of the same name, and z -> c: paths alone would pair them crosswise.
-    let gone = [at("d", directory(2)), at("d/a", linked), at("z", linked)];
+    let missing = [at("d", directory(2)), at("d/a", linked), at("z", linked)];
     let came = [at("c", linked), at("y", directory(2)), at("y/a", linked)];
-    assert_eq!(lines(&gone, &came, &[]), ["renamed z -> c", "renamed d -> y"]);
+    assert_eq!(lines(&missing, &came, &[]), ["renamed z -> c", "renamed d -> y"]);
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn entry_left_at_the_old_directory_is_renamed_to_its_own_path() {
     // `rm D` after an entry was moved to E, then `mv E D`.
     let replaced = vec![(at("D", directory(1)), directory(9))];
     let seen =
-        Seen { gone: vec![at("E", directory(9))], replaced, stayed: stayed.clone(), ..Seen::default() };
+        Seen { missing: vec![at("E", directory(9))], replaced, stayed: stayed.clone(), ..Seen::default() };
     assert_eq!(lines_of(seen), ["renamed E -> D", "renamed D/s -> D/s", "renamed D/x -> D/x"]);
     // A directory replaced by another, and gone: nothing more is reported of their entries.
     let replaced = vec![(at("D", directory(1)), directory(9))];
@@ -161,13 +162,13 @@ fn entry_moved_within_a_renamed_directory_is_removed_from_its_carried_path() {
 
 #[test]
 fn entry_carried_into_an_unreadable_directory_is_not_removed() {
-    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let missing = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("y", file(4))];
     let unread = |path: &[u8]| HashSet::from([(0, TreePath::from(path))]);
-    let (gone, came) = (gone.to_vec(), came.to_vec());
-    let seen = Seen { gone: gone.clone(), came: came.clone(), unread: unread(b"e"), ..Seen::default() };
+    let (missing, came) = (missing.to_vec(), came.to_vec());
+    let seen = Seen { missing: missing.clone(), came: came.clone(), unread: unread(b"e"), ..Seen::default() };
     assert_eq!(lines_of(seen), ["renamed d -> e", "renamed d/y -> y"]);
-    let seen = Seen { gone, came, unread: unread(b"e/s"), ..Seen::default() };
+    let seen = Seen { missing, came, unread: unread(b"e/s"), ..Seen::default() };
     assert_eq!(lines_of(seen), ["renamed d -> e", "renamed d/y -> y"]);
 }
 
@@ -175,14 +176,14 @@ fn entry_carried_into_an_unreadable_directory_is_not_removed() {
 fn stubs_of_subvolumes_go_along_and_pair_in_no_other_way() {
     let stub = Facts { inode: Some(2), size_bytes: Some(0), born_ns: None, ..directory(2) };
     let made_again = Facts { device: None, modified_ns: None, changed_ns: None, ..stub };
-    let gone = [at("c", directory(1)), at("c/n", stub)];
-    assert_eq!(lines(&gone, &[at("d", directory(1)), at("d/n", made_again)], &[]), ["renamed c -> d"]);
+    let missing = [at("c", directory(1)), at("c/n", stub)];
+    assert_eq!(lines(&missing, &[at("d", directory(1)), at("d/n", made_again)], &[]), ["renamed c -> d"]);
     let other = [at("d", directory(9)), at("d/n", made_again)];
-    assert_eq!(lines(&gone, &other, &[]), ["removed c", "removed c/n", "added d", "added d/n"]);
+    assert_eq!(lines(&missing, &other, &[]), ["removed c", "removed c/n", "added d", "added d/n"]);
 }
 
 /// As on NILFS2: no birth times, and a rename sets the mtime of a directory.
-fn lines_where_renames_set_mtime(gone: &[Entry], came: &[Entry], unread: &[&str]) -> Vec<String> {
+fn lines_where_renames_set_mtime(missing: &[Entry], came: &[Entry], unread: &[&str]) -> Vec<String> {
     let directory_rename = DirectoryRename::SetsMtime;
     let proof = Proof { directory_times: true, directory_rename, ..Proof::COMMON };
     let unread = unread.iter().map(|path| (0, TreePath::from(*path))).collect();
@@ -190,7 +191,7 @@ fn lines_where_renames_set_mtime(gone: &[Entry], came: &[Entry], unread: &[&str]
         let facts = |entry: &Entry| Facts { born_ns: None, ..entry.facts };
         entries.iter().map(|entry| Entry { facts: facts(entry), ..entry.clone() }).collect()
     };
-    lines_by(proof, Seen { gone: unborn(gone), came: unborn(came), unread, ..Seen::default() })
+    lines_by(proof, Seen { missing: unborn(missing), came: unborn(came), unread, ..Seen::default() })
 }
 
 fn touched(facts: Facts) -> Facts {
@@ -199,30 +200,30 @@ fn touched(facts: Facts) -> Facts {
 
 #[test]
 fn a_directory_with_another_mtime_is_renamed_if_one_of_its_entries_is_the_same() {
-    let lines = |gone: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(gone, came, &[]);
-    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let lines = |missing: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(missing, came, &[]);
+    let missing = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let renamed = touched(directory(1));
     let came = [at("e", renamed), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
-    assert_eq!(lines(&gone, &came), ["renamed d -> e"]);
+    assert_eq!(lines(&missing, &came), ["renamed d -> e"]);
     // One file was written, one came.
     let written = [at("e", renamed), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/z", file(5))];
-    assert_eq!(lines(&gone, &written), ["removed d/y", "renamed d -> e", "added e/z"]);
+    assert_eq!(lines(&missing, &written), ["removed d/y", "renamed d -> e", "added e/z"]);
     // Only a directory below is the same.
-    assert_eq!(lines(&gone[..2], &came[..2]), ["renamed d -> e"]);
+    assert_eq!(lines(&missing[..2], &came[..2]), ["renamed d -> e"]);
 }
 
 #[test]
 fn a_new_directory_with_the_number_of_a_removed_one_is_not_renamed() {
-    let lines = |gone: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(gone, came, &[]);
-    let gone = [at("d", directory(1)), at("d/x", file(3))];
+    let lines = |missing: &[Entry], came: &[Entry]| lines_where_renames_set_mtime(missing, came, &[]);
+    let missing = [at("d", directory(1)), at("d/x", file(3))];
     let new = at("e", touched(directory(1)));
     let expected = ["removed d", "removed d/x", "added e", "added e/x"];
-    assert_eq!(lines(&gone, &[new.clone(), at("e/x", file(4))]), expected);
+    assert_eq!(lines(&missing, &[new.clone(), at("e/x", file(4))]), expected);
     // The numbers of its entries were given again as well, in the same order.
-    assert_eq!(lines(&gone, &[new.clone(), at("e/x", touched(file(3)))]), expected);
-    let gone = [at("d", directory(1)), at("d/s", directory(2))];
+    assert_eq!(lines(&missing, &[new.clone(), at("e/x", touched(file(3)))]), expected);
+    let missing = [at("d", directory(1)), at("d/s", directory(2))];
     let again = [new, at("e/s", touched(directory(2)))];
-    assert_eq!(lines(&gone, &again), ["removed d", "removed d/s", "added e", "added e/s"]);
+    assert_eq!(lines(&missing, &again), ["removed d", "removed d/s", "added e", "added e/s"]);
 }
 
 #[test]
@@ -234,9 +235,9 @@ fn an_empty_directory_is_renamed_only_with_the_same_mtime() {
 
 #[test]
 fn a_directory_that_cannot_be_read_is_renamed_by_its_number() {
-    let gone = [at("d", directory(1)), at("d/x", file(3))];
+    let missing = [at("d", directory(1)), at("d/x", file(3))];
     let came = [at("e", touched(directory(1)))];
-    assert_eq!(lines_where_renames_set_mtime(&gone, &came, &["e"]), ["renamed d -> e"]);
+    assert_eq!(lines_where_renames_set_mtime(&missing, &came, &["e"]), ["renamed d -> e"]);
 }
 
 #[test]

@@ -30,24 +30,24 @@ pub(super) fn of_root(mut meta: Meta) -> Meta {
 pub(super) fn meta(path: &Path) -> Meta {
     let status = std::fs::symlink_metadata(path).unwrap();
     let kind = if status.is_dir() { "directory" } else { "file" };
-    let asked = asked(path);
-    let told = |ns: i64| if status.is_dir() { 0 } else { ns };
+    let facts = facts(path);
+    let file_time = |ns: i64| if status.is_dir() { 0 } else { ns };
     Meta {
         kind,
         device: 0,
-        inode: asked.inode.unwrap(),
-        born_ns: Some(told(ns(status.creation_time()))),
+        inode: facts.inode.unwrap(),
+        born_ns: Some(file_time(ns(status.creation_time()))),
         size: if status.is_dir() { 0 } else { status.len() },
-        mtime_ns: told(ns(status.last_write_time())),
-        ctime_ns: told(asked.changed_ns.unwrap()),
+        mtime_ns: file_time(ns(status.last_write_time())),
+        ctime_ns: file_time(facts.changed_ns.unwrap()),
         mode: 0,
         owner: (0, 0),
-        links: asked.links.unwrap(),
+        links: facts.links.unwrap(),
     }
 }
 
 /// Opens an entry and queries it.
-fn asked(path: &Path) -> Facts {
+fn facts(path: &Path) -> Facts {
     let mut batch = BatchBuilder::new(1024, false);
     assert!(batch.push(megadir::names::from_os(path.file_name().unwrap()), 0, FileType::Unknown, 0));
     let directory = Dir::open(path.parent().unwrap()).unwrap();
@@ -60,15 +60,15 @@ fn asked(path: &Path) -> Facts {
 
 pub(super) fn of_row(row: &Row<'_>) -> Meta {
     let facts = row.facts;
-    let told = |ns: i64| if facts.kind == FileType::Directory { 0 } else { ns };
+    let file_time = |ns: i64| if facts.kind == FileType::Directory { 0 } else { ns };
     Meta {
         kind: facts.kind.name(),
         device: 0,
         inode: facts.inode.unwrap(),
-        born_ns: facts.born_ns.map(told),
+        born_ns: facts.born_ns.map(file_time),
         size: if facts.kind == FileType::Directory { 0 } else { facts.size_bytes.unwrap() },
-        mtime_ns: told(facts.modified_ns.unwrap()),
-        ctime_ns: told(facts.changed_ns.unwrap()),
+        mtime_ns: file_time(facts.modified_ns.unwrap()),
+        ctime_ns: file_time(facts.changed_ns.unwrap()),
         mode: facts.mode.unwrap_or(0).into(),
         owner: (facts.user.unwrap_or(0), facts.group.unwrap_or(0)),
         links: facts.links.filter(|_| !row.key.is_root()).unwrap_or(0),

@@ -9,7 +9,7 @@ use crate::changes::proof::Racy;
 use crate::row::device_number;
 
 pub(super) struct Asker {
-    pub(super) asked: Vec<usize>,
+    pub(super) queried: Vec<usize>,
     pub(super) rows: Vec<Attributes>,
     batch: BatchBuilder,
     unchanged: Vec<usize>,
@@ -18,26 +18,26 @@ pub(super) struct Asker {
 impl Default for Asker {
     fn default() -> Self {
         let batch = BatchBuilder::new(0, false);
-        Self { asked: Vec::new(), rows: Vec::new(), batch, unchanged: Vec::new() }
+        Self { queried: Vec::new(), rows: Vec::new(), batch, unchanged: Vec::new() }
     }
 }
 
 impl Asker {
-    pub(super) fn ask(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
+    pub(super) fn query(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
-        self.rows.extend(self.asked.iter().map_while(|&index| task.brought(index)));
-        if self.rows.len() == self.asked.len() {
+        self.rows.extend(self.queried.iter().map_while(|&index| task.brought(index)));
+        if self.rows.len() == self.queried.len() {
             return Ok(());
         }
         self.rows.clear();
         let (Some(directory), Some(examine)) = (&task.directory, examine) else {
-            let errors = self.asked.iter().map(|&index| task.recorded(index).and_then(|facts| facts.errno));
+            let errors = self.queried.iter().map(|&index| task.recorded(index).and_then(|facts| facts.errno));
             self.rows
                 .extend(errors.map(|errno| Attributes { error: errno.unwrap_or(0), ..Attributes::NOTHING }));
             return Ok(());
         };
-        for &index in &self.asked {
+        for &index in &self.queried {
             let (name, kind) = task.name(index);
             // A name with a slash would examine another directory, perhaps through a link.
             if !megadir::names::is_component(name) || !self.batch.push(name, 0, kind, 0) {
@@ -46,7 +46,7 @@ impl Asker {
             }
         }
         examine.examine(directory, self.batch.batch(), &mut self.rows)?;
-        let (rows, names) = (self.rows.len(), self.asked.len());
+        let (rows, names) = (self.rows.len(), self.queried.len());
         if rows != names {
             let reason = format!("{rows} rows for {names} names: the stat backend is faulty");
             return Err(Error::new("compare", directory.path(), ErrorKind::Io, reason));
@@ -65,11 +65,11 @@ impl Asker {
     ) -> Result<()> {
         let block = &task.block;
         let may_be = |row: &usize| block.is_plain_file(*row) && !racy.is_racy_at(block.changed_ns(*row));
-        self.asked.clear();
-        self.asked.extend(range.clone().filter(may_be));
-        self.ask(Some(brief), task)?;
+        self.queried.clear();
+        self.queried.extend(range.clone().filter(may_be));
+        self.query(Some(brief), task)?;
         self.unchanged.clear();
-        for (&row, attributes) in self.asked.iter().zip(&self.rows) {
+        for (&row, attributes) in self.queried.iter().zip(&self.rows) {
             let (major, minor) = attributes.device;
             let device = Some(device_number(major, minor));
             let device = if device == now { before } else { device };
@@ -77,9 +77,9 @@ impl Asker {
                 self.unchanged.push(row);
             }
         }
-        self.asked.clear();
+        self.queried.clear();
         let mut unchanged = self.unchanged.iter().copied().peekable();
-        self.asked.extend(range.filter(|row| unchanged.next_if_eq(row).is_none()));
+        self.queried.extend(range.filter(|row| unchanged.next_if_eq(row).is_none()));
         Ok(())
     }
 }

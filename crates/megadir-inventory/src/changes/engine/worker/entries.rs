@@ -28,10 +28,10 @@ impl<S: Source> Worker<'_, '_, S> {
                 return Ok(());
             }
             let to = (from + BATCH_NAMES).min(range.end);
-            self.ask(task, from..to, racy)?;
+            self.query(task, from..to, racy)?;
             let asker = std::mem::take(&mut self.asker);
-            for (&index, attributes) in asker.asked.iter().zip(&asker.rows) {
-                let had = match &task.names {
+            for (&index, attributes) in asker.queried.iter().zip(&asker.rows) {
+                let old_row = match &task.names {
                     Names::OfRows => Some(index),
                     Names::Listed { .. } | Names::Recorded(_) => {
                         let (name, _) = task.name(index);
@@ -39,12 +39,12 @@ impl<S: Source> Worker<'_, '_, S> {
                             self.missing(task, row, racy)?;
                             row += 1;
                         }
-                        let had = (row < row_end && block.name(row) == name).then_some(row);
-                        row += usize::from(had.is_some());
-                        had
+                        let old_row = (row < row_end && block.name(row) == name).then_some(row);
+                        row += usize::from(old_row.is_some());
+                        old_row
                     }
                 };
-                let failed = self.name(task, (index, had), attributes, racy)?;
+                let failed = self.name(task, (index, old_row), attributes, racy)?;
                 failures += u64::from(failed.is_some());
                 if failures == 1 {
                     self.found.compared.failures.extend(failed);
@@ -63,45 +63,45 @@ impl<S: Source> Worker<'_, '_, S> {
             keeper.end(block.root, &block.path)?;
         }
         if task.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.itself(&task.live, !task.stirred.load(Ordering::Relaxed));
+            self.compare_directory(&task.live, !task.stirred.load(Ordering::Relaxed));
         }
         Ok(())
     }
 
-    fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
+    fn query(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
         let asker = &mut self.asker;
-        asker.asked.clear();
+        asker.queried.clear();
         match (&task.names, &mut self.brief) {
             (Names::OfRows, Some(brief)) => {
                 let devices = self.shared.devices(task.block.root);
                 asker.leave_out_unchanged(&mut **brief, task, range, racy, devices)?;
             }
-            _ => asker.asked.extend(range),
+            _ => asker.queried.extend(range),
         }
-        asker.ask(self.examine.as_deref_mut(), task)
+        asker.query(self.examine.as_deref_mut(), task)
     }
 
     fn name(
         &mut self,
         task: &Task,
-        (index, had): (usize, Option<usize>),
+        (index, old_row): (usize, Option<usize>),
         attributes: &Attributes,
         racy: Racy,
     ) -> Result<Option<Error>> {
         if attributes.has_vanished() {
-            had.into_iter().for_each(|row| self.entry_gone(task, row, racy));
+            old_row.into_iter().for_each(|row| self.entry_missing(task, row, racy));
             return Ok(None);
         }
         let (name, listed) = task.name(index);
         let today = task.recorded(index).unwrap_or_else(|| Facts::new(listed, attributes));
-        self.found(task, (name, today), had, attributes, racy)
+        self.found(task, (name, today), old_row, attributes, racy)
     }
 
     /// Looks up a name that the listing lacks: on btrfs and tmpfs a listing misses names that are replaced by rename meanwhile.
     fn missing(&mut self, task: &Task, row: usize, racy: Racy) -> Result<()> {
         let (name, kind) = (task.block.name(row), task.block.kind(row));
         let (Some(directory), Some(examine)) = (&task.directory, self.examine.as_deref_mut()) else {
-            self.entry_gone(task, row, racy);
+            self.entry_missing(task, row, racy);
             return Ok(());
         };
         let folded = other_case(name);
@@ -125,7 +125,7 @@ impl<S: Source> Worker<'_, '_, S> {
                 self.found(task, (name, today), Some(row), attributes, racy).map(drop)
             }
             None => {
-                self.entry_gone(task, row, racy);
+                self.entry_missing(task, row, racy);
                 Ok(())
             }
         }
@@ -136,27 +136,27 @@ impl<S: Source> Worker<'_, '_, S> {
         &mut self,
         task: &Task,
         (name, today): (&[u8], Facts),
-        had: Option<usize>,
+        old_row: Option<usize>,
         attributes: &Attributes,
         racy: Racy,
     ) -> Result<Option<Error>> {
-        let new = self.comparable_number(task, had, self.as_before(task, name, &today));
-        let same = || had.filter(|row| task.block.is_same(*row, &new));
+        let new = self.comparable_number(task, old_row, self.as_before(task, name, &today));
+        let same = || old_row.filter(|row| task.block.is_same(*row, &new));
         if self.is_excluded(name, &today) && same().is_none() {
             task.stirred.store(true, Ordering::Relaxed);
             return Ok(None);
         }
         let mut failed = None;
         if attributes.error == 0 {
-            self.entry(task, had, name, &new, racy);
+            self.entry(task, old_row, name, &new, racy);
         } else {
             failed = Some(self.entry_error(task, name, attributes.error));
-            self.entry_failed(task, name, had);
+            self.entry_failed(task, name, old_row);
         }
         if let Some(keeper) = &mut self.keeper {
             let (root, path) = (task.block.root, &task.block.path);
             // Unexamined entries keep their old rows, unless racy.
-            let before = had.map(|row| (row, task.block.facts(row)));
+            let before = old_row.map(|row| (row, task.block.facts(row)));
             let before = before.filter(|(_, old)| old.errno.is_none() && !racy.is_suspect(old));
             match before.filter(|_| attributes.error != 0) {
                 Some((_, old)) => keeper.add(root, path, name, &old)?,
@@ -172,9 +172,9 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 
     /// With the number and the links that the inventory has, where these tell nothing: then an unchanged entry equals its row.
-    fn comparable_number(&self, task: &Task, had: Option<usize>, new: Facts) -> Facts {
+    fn comparable_number(&self, task: &Task, old_row: Option<usize>, new: Facts) -> Facts {
         let proof = self.shared.proof(task.block.root, &new);
-        let Some(row) = had.filter(|_| !proof.numbers || !proof.links) else { return new };
+        let Some(row) = old_row.filter(|_| !proof.numbers || !proof.links) else { return new };
         let old = task.block.facts(row);
         let links = if proof.links { new.links } else { old.links };
         match proof.numbers {
@@ -187,9 +187,9 @@ impl<S: Source> Worker<'_, '_, S> {
         self.shared.comparing.options.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
-    fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
+    fn entry(&mut self, task: &Task, old_row: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
         let new = &self.comparable(task.block.root, new);
-        let Some(row) = had else {
+        let Some(row) = old_row else {
             task.stirred.store(true, Ordering::Relaxed);
             self.found.seen.came.push(task.entry(name, *new, false));
             self.child(task, name, None, new, true);
@@ -205,7 +205,7 @@ impl<S: Source> Worker<'_, '_, S> {
             task.stirred.store(true, Ordering::Relaxed);
             self.found.seen.replaced.push((task.entry(name, old, racy.is_suspect(&old)), *new));
             if old.kind == FileType::Directory && new.kind != FileType::Directory {
-                self.children.push(((task.block.root, task.path(name)), Fate::Gone));
+                self.children.push(((task.block.root, task.path(name)), Fate::Missing));
             }
             let old = (old.kind == FileType::Directory).then_some((row, old));
             self.child(task, name, old, new, false);
@@ -254,25 +254,25 @@ impl<S: Source> Worker<'_, '_, S> {
         self.children.push(((task.block.root, path), Fate::Here(Box::new(live))));
     }
 
-    fn entry_gone(&mut self, task: &Task, row: usize, racy: Racy) {
+    fn entry_missing(&mut self, task: &Task, row: usize, racy: Racy) {
         task.stirred.store(true, Ordering::Relaxed);
-        self.row_gone(&task.block, row, racy);
+        self.row_missing(&task.block, row, racy);
     }
 
-    fn row_gone(&mut self, block: &Block, row: usize, racy: Racy) {
+    fn row_missing(&mut self, block: &Block, row: usize, racy: Racy) {
         let (root, path, facts) = (block.root, block.path.join(block.name(row)), block.facts(row));
         if facts.kind == FileType::Directory {
-            self.children.push(((root, path.clone()), Fate::Gone));
+            self.children.push(((root, path.clone()), Fate::Missing));
         }
         let suspect = racy.is_suspect(&facts);
-        self.found.seen.gone.push(Entry { root, path, facts, suspect });
+        self.found.seen.missing.push(Entry { root, path, facts, suspect });
     }
 
-    fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
-        let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
+    fn entry_failed(&mut self, task: &Task, name: &[u8], old_row: Option<usize>) {
+        let was_unexamined = old_row.is_some_and(|row| task.block.facts(row).errno.is_some());
         self.found.compared.lost += u64::from(!was_unexamined);
         self.found.seen.unread.insert((task.block.root, task.path(name)));
-        let Some(row) = had else { return };
+        let Some(row) = old_row else { return };
         if task.block.kind(row) == FileType::Directory {
             self.children.push(((task.block.root, task.path(task.block.name(row))), Fate::Unread));
         }
@@ -286,9 +286,9 @@ impl<S: Source> Worker<'_, '_, S> {
         Error::io("examine", &path, std::io::Error::from_raw_os_error(errno))
     }
 
-    pub(super) fn gone(&mut self, block: &Block) {
+    pub(super) fn all_missing(&mut self, block: &Block) {
         let racy = self.shared.racy(block);
-        (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
+        (0..block.len()).for_each(|row| self.row_missing(block, row, racy));
     }
 
     pub(super) fn unread(&mut self, block: &Block) -> Result<()> {

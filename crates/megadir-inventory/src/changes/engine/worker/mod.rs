@@ -79,8 +79,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     fn work(&mut self, job: Job) -> Result<()> {
         match job {
             Job::Directory(Fate::Here(live), rows) => self.directory(live, rows),
-            Job::Directory(Fate::Gone, rows) => {
-                self.gone(&rows.before);
+            Job::Directory(Fate::Missing, rows) => {
+                self.all_missing(&rows.before);
                 Ok(())
             }
             Job::Directory(Fate::Unread, rows) => self.unread(&rows.before),
@@ -97,7 +97,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             Opened::Here(directory) => directory,
             Opened::Recorded => return self.recorded(live, block, now),
             Opened::Vanished => {
-                self.gone(&block);
+                self.all_missing(&block);
                 return Ok(());
             }
             Opened::OtherMount(path) => {
@@ -133,7 +133,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                     return self.failed(&live, &block, error);
                 }
                 Ok(None) => {
-                    self.gone(&block);
+                    self.all_missing(&block);
                     return Ok(());
                 }
                 Err(error) => return self.failed(&live, &block, error),
@@ -290,7 +290,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 
     fn failed(&mut self, live: &Live, block: &Block, error: Error) -> Result<()> {
-        self.itself(live, false);
+        self.compare_directory(live, false);
         let was_unread = live.old.is_some() && live.is_same && !live.was_read;
         let compared = &mut self.found.compared;
         compared.failed += 1;
@@ -305,11 +305,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if live.is_same || live.path.is_empty() {
             return self.unread(block);
         }
-        self.gone(block);
+        self.all_missing(block);
         Ok(())
     }
 
-    fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
+    fn compare_directory(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
         let changed = fields::of_directory(
             &old,
