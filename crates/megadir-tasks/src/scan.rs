@@ -158,7 +158,7 @@ pub(crate) fn visit_all(
 pub(crate) fn start(directory: Dir, item: &Item, job: &Job) -> megadir::Result<PartialWalk> {
     let stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, job.fresh())?;
     let examine = Some((stat_backend, Facts::WANT));
-    let options = WalkOptions { examine, tell_ends: true, looks_again: true, ..WalkOptions::new(1) };
+    let options = WalkOptions { examine, report_ends: true, looks_again: true, ..WalkOptions::new(1) };
     let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
     let limits = PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range };
     PartialWalk::new(directory, item.position_range(), &options, limits)

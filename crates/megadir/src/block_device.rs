@@ -17,8 +17,9 @@ const ADVICE_BYTES: u64 = 128 << 10;
 /// [`io::ErrorKind::InvalidInput`] if another device has the path.
 pub fn block_device(directory: impl AsFd) -> io::Result<File> {
     let number = fstat(directory)?.st_dev;
-    let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
-    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let uevent =
+        std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
+    let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="));
     open(&Path::new("/dev").join(name.ok_or(io::ErrorKind::NotFound)?), number)
 }
 

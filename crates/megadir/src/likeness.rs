@@ -111,8 +111,8 @@ fn make_project_alike(of: BorrowedFd<'_>, made: BorrowedFd<'_>) -> std::io::Resu
     }
 }
 
-fn known<T>(asked: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
-    match asked {
+fn known<T>(result: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
+    match result {
         Ok(value) => Ok(Some(value)),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
         Err(error) => Err(error),

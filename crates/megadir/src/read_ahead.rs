@@ -111,8 +111,8 @@ impl Blocks {
 }
 
 fn fits_into_memory(bytes: u64) -> bool {
-    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kilobytes = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kilobytes.is_some_and(|kilobytes| bytes <= kilobytes * 1024 / MEMORY_ONE_IN)
 }

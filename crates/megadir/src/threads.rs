@@ -20,11 +20,11 @@ impl Refusal {
         if lock(&self.0).is_some_and(|at| at.elapsed() < REMEMBERED) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        self.ask(spawn)
+        self.try_spawn(spawn)
     }
 
     /// Asks even then.
-    fn ask<T>(&self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    fn try_spawn<T>(&self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         spawn().inspect_err(|error| {
             if error.kind() == io::ErrorKind::WouldBlock {
                 *lock(&self.0) = Some(Instant::now());
@@ -53,7 +53,7 @@ impl<W> Handed<W> {
 
 /// When the system is asked for threads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Attempt {
     /// For the first threads of a whole walk, which would have one thread to its end for a refusal before it.
     Always,
     /// For threads of one directory, and for those that join others.
@@ -63,7 +63,7 @@ pub(crate) enum Asked {
 /// Starts a thread for each work, as many as the system allows. If it allows none (`ulimit -u`, a container's `pids.max`),
 /// returns the first work, for the caller's own thread.
 pub(crate) fn started<W, T>(
-    asked: Asked,
+    attempt: Attempt,
     works: impl Iterator<Item = W>,
     mut spawn: impl FnMut(Handed<W>) -> io::Result<T>,
 ) -> Result<Vec<T>, W> {
@@ -71,9 +71,9 @@ pub(crate) fn started<W, T>(
     for work in works {
         let slot = Arc::new(Mutex::new(Some(work)));
         let spawn = || spawn(Handed(Arc::clone(&slot)));
-        let thread = match asked {
-            Asked::Always => REFUSAL.ask(spawn),
-            Asked::UnlessRefused => REFUSAL.spawn(spawn),
+        let thread = match attempt {
+            Attempt::Always => REFUSAL.try_spawn(spawn),
+            Attempt::UnlessRefused => REFUSAL.spawn(spawn),
         };
         match thread {
             Ok(thread) => threads.push(thread),
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn a_refusal_is_remembered_for_a_while() {
-        let (refusal, mut asked) = (Refusal(Mutex::new(None)), 0);
+        let (refusal, mut attempts) = (Refusal(Mutex::new(None)), 0);
         for _ in 0..3 {
             let refused = refusal.spawn(|| {
-                asked += 1;
+                attempts += 1;
                 Err::<(), _>(io::ErrorKind::WouldBlock.into())
             });
             assert!(refused.is_err());
         }
-        assert_eq!(asked, 1);
+        assert_eq!(attempts, 1);
         *lock(&refusal.0) = Instant::now().checked_sub(REMEMBERED);
         assert!(refusal.spawn(|| Ok(())).is_ok(), "asked again");
         // Another error is no sign of a limit.

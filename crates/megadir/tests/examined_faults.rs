@@ -91,7 +91,7 @@ fn walk(stat_backend: &'static dyn StatBackend, root: &Path, threads: usize) -> 
         queue_directories_max: 4,
         cross_mounts: false,
         examine: Some((stat_backend, StatMask::ALL)),
-        tell_ends: false,
+        report_ends: false,
         looks_again: false,
         conditions: None,
     };

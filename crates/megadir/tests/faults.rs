@@ -78,7 +78,7 @@ fn fails_once(path: &Path, all: &[megadir_testkit::seen::Identity]) {
                 error.unwrap_or_else(|| panic!("{}: a damaged block was passed over", backend.name()));
             assert_eq!((error.kind(), error.path()), (ErrorKind::Io, path), "{error}");
             assert!(
-                identities(&seen).iter().all(|one| all.binary_search(one).is_ok()),
+                identities(&seen).iter().all(|identity| all.binary_search(identity).is_ok()),
                 "before it: a subset"
             );
         }

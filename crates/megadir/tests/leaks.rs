@@ -91,7 +91,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
             queue_directories_max: 4,
             cross_mounts: false,
             examine: Some((stat_backend, StatMask::ALL)),
-            tell_ends: false,
+            report_ends: false,
             looks_again: false,
             conditions: None,
         };

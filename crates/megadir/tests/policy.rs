@@ -66,9 +66,9 @@ fn tmpfs_is_read_by_getdents() {
     let mount = require!(Mount::make(&mount::TMPFS));
     let choice = chosen(&mount.path(), LARGE, 2);
     assert_eq!(choice.backend.name(), "getdents");
-    let said = choice.to_string();
-    assert!(said.starts_with("getdents on tmpfs, buffer 128 KiB, directory of "), "{said}");
-    assert!(said.contains("descending positions"), "{said}");
+    let text = choice.to_string();
+    assert!(text.starts_with("getdents on tmpfs, buffer 128 KiB, directory of "), "{text}");
+    assert!(text.contains("descending positions"), "{text}");
 }
 
 #[test]

@@ -59,9 +59,9 @@ fn cached_after_the_first_batch(mount: &Mount, read_ahead: ReadAhead, threads: u
     let mut listing = open(&directory, read_ahead, threads).unwrap();
     let first = listing.next_batch().unwrap().unwrap().len() as u64;
     let directory_bytes = directory.size_bytes().unwrap();
-    let asked = Instant::now();
+    let started = Instant::now();
     let mut cached = cached_bytes(&directory) - before;
-    while cached < directory_bytes && asked.elapsed() < limit(read_ahead) {
+    while cached < directory_bytes && started.elapsed() < limit(read_ahead) {
         std::thread::sleep(Duration::from_millis(5));
         cached = cached_bytes(&directory) - before;
     }
@@ -99,9 +99,9 @@ fn cached_after_a_range(mount: &Mount, read_ahead: ReadAhead) -> Result<(u64, u6
         Some(WalkItem::Error(error)) => return Err(error.to_string()),
         other => panic!("{other:?}"),
     }
-    let asked = Instant::now();
+    let started = Instant::now();
     let mut cached = cached_bytes(&directory()) - before;
-    while cached < directory_bytes / 2 && asked.elapsed() < limit(read_ahead) {
+    while cached < directory_bytes / 2 && started.elapsed() < limit(read_ahead) {
         std::thread::sleep(Duration::from_millis(5));
         cached = cached_bytes(&directory()) - before;
     }
@@ -126,9 +126,9 @@ fn where_it_is_impossible_it_is_refused_only_if_it_was_demanded() {
     for recipe in [XFS, EXT4_LINEAR] {
         let mount = require!(mounted(&recipe, 2000));
         let directory = Dir::open(mount.path().join("large")).unwrap();
-        let told = open(&directory, ReadAhead::Always, 1).map(|_| ()).map_err(|error| error.to_string());
-        assert_eq!(told.is_ok(), recipe.kind == "ext4", "{told:?}");
-        assert!(told.is_ok() || told.unwrap_err().contains("ext2, ext3 and ext4"));
+        let opened = open(&directory, ReadAhead::Always, 1).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(opened.is_ok(), recipe.kind == "ext4", "{opened:?}");
+        assert!(opened.is_ok() || opened.unwrap_err().contains("ext2, ext3 and ext4"));
         let entries = count(open(&directory, ReadAhead::Auto, 2).unwrap());
         let refused = unprivileged(|| {
             assert_eq!(count(open(&directory, ReadAhead::Auto, 2).unwrap()), entries);
@@ -145,9 +145,9 @@ fn has_a_fifth_thread(is_expected: bool) -> bool {
         name.is_ok_and(|name| name.trim_end() == "megadir-split-4")
     };
     let limit = Duration::from_millis(if is_expected { 5000 } else { 50 });
-    let asked = Instant::now();
+    let started = Instant::now();
     let mut found = false;
-    while !found && asked.elapsed() < limit {
+    while !found && started.elapsed() < limit {
         std::thread::sleep(Duration::from_millis(5));
         found = std::fs::read_dir("/proc/self/task").unwrap().any(is_fifth);
     }

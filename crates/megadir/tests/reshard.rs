@@ -318,10 +318,10 @@ fn file_at_the_path_of_its_own_target_directory_stays() {
     assert_eq!((counts.moved, counts.failures, failures.len()), (1, 3, 2), "{failures:?}");
     failures.sort();
     let place = at.display();
-    let said = format!("create '{place}/ab': an entry with this name is no directory and does not move: ");
-    assert!(failures[0].starts_with(&said) && failures[0].ends_with("; 2 files stay"), "{failures:?}");
-    let said = format!("rename '{place}/ab': its new directory would have the same path, ");
-    assert!(failures[1].starts_with(&said), "{failures:?}");
+    let start = format!("create '{place}/ab': an entry with this name is no directory and does not move: ");
+    assert!(failures[0].starts_with(&start) && failures[0].ends_with("; 2 files stay"), "{failures:?}");
+    let start = format!("rename '{place}/ab': its new directory would have the same path, ");
+    assert!(failures[1].starts_with(&start), "{failures:?}");
     assert!(at.join("cd/cdef").exists() && at.join("ab").is_file() && at.join("abcdef").exists());
 }
 

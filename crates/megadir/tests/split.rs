@@ -76,8 +76,8 @@ fn quiet(mount: &Path, seed: u64) {
             let options = random_options(&mut rng, expected.len() as u64);
             match list(backend("split").unwrap(), &directory, &options) {
                 Ok(found) => {
-                    let what = format!("seed {seed}, case {cases}, {options:?}");
-                    assert_same(&identities(&found), &expected, &what);
+                    let label = format!("seed {seed}, case {cases}, {options:?}");
+                    assert_same(&identities(&found), &expected, &label);
                 }
                 Err(error) => {
                     // Directories of one block have no index.

@@ -212,12 +212,12 @@ fn an_estimate_of_names_that_crowd_at_a_few_positions_has_the_truth_in_its_inter
     assert_contains(&estimated(&band));
 
     let hash = legacy_hash(&of_one_hash().next().unwrap());
-    let (one, maker) = uniform("one hash", UNIFORM);
+    let (directory, maker) = uniform("one hash", UNIFORM);
     of_one_hash().for_each(|name| {
         assert_eq!(legacy_hash(&name), hash);
         maker.make(&name, FileType::File);
     });
-    let found = estimated(&one);
+    let found = estimated(&directory);
     assert_contains(&found);
     assert!(found.0.basis.contains("--count"), "{found:?}");
 

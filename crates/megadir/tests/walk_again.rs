@@ -22,7 +22,7 @@ fn walked_with(
     meanwhile: impl FnOnce(),
 ) -> BTreeMap<String, usize> {
     let examine = Some((stat_backend, StatMask::TYPE | StatMask::CHANGED | StatMask::SIZE));
-    let options = WalkOptions { examine, looks_again, tell_ends: true, ..WalkOptions::new(1) };
+    let options = WalkOptions { examine, looks_again, report_ends: true, ..WalkOptions::new(1) };
     let mut parts = Walk::parts(Dir::open(root).unwrap(), &options).unwrap();
     let (mut seen, mut ended, mut meanwhile) = (BTreeMap::new(), BTreeMap::new(), Some(meanwhile));
     while let Some(item) = parts[0].next_item() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use megadir::{Dir, Walk, WalkItem, WalkOptions};
 
-fn options(threads: usize, tell_ends: bool) -> WalkOptions {
+fn options(threads: usize, report_ends: bool) -> WalkOptions {
     WalkOptions {
         buffer_bytes: 4096,
         threads,
@@ -16,7 +16,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
         queue_directories_max: 2,
         cross_mounts: false,
         examine: None,
-        tell_ends,
+        report_ends,
         looks_again: false,
         conditions: None,
     }
@@ -121,13 +121,13 @@ fn a_part_that_is_dropped_ends_the_walk_for_all() {
     let scratch = tempfile::tempdir().unwrap();
     tree(scratch.path(), 2);
     let mut parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(2, true)).unwrap();
-    let (mut one, mut other) = (parts.pop().unwrap(), parts.pop().unwrap());
+    let (mut first, mut other) = (parts.pop().unwrap(), parts.pop().unwrap());
     // Until directories wait in the queue.
-    while !matches!(one.next_item(), Some(WalkItem::End { .. })) {}
+    while !matches!(first.next_item(), Some(WalkItem::End { .. })) {}
     assert!(other.next_item().is_some());
     drop(other);
     // Reads what it has begun to the end, without waiting for other workers.
-    while one.next_item().is_some() {}
+    while first.next_item().is_some() {}
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn a_part_that_was_not_begun_leaves_its_work_to_the_others() {
     let directories = tree(scratch.path(), 2);
     for begun_first in [false, true] {
         let mut parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(3, true)).unwrap();
-        let mut one = parts.pop().unwrap();
-        assert!(!begun_first || one.next_item().is_some());
+        let mut part = parts.pop().unwrap();
+        assert!(!begun_first || part.next_item().is_some());
         drop(parts);
         let mut ended = 0;
-        while let Some(item) = one.next_item() {
+        while let Some(item) = part.next_item() {
             ended += usize::from(matches!(item, WalkItem::End { .. }));
         }
         assert_eq!(ended, directories);

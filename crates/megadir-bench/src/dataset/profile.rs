@@ -50,7 +50,7 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
         buffer_bytes: 64 << 10,
         queue_directories_max: 1024,
         examine: cheapest.map(|stat_backend| (*stat_backend, StatMask::SIZE)),
-        tell_ends: true,
+        report_ends: true,
         ..WalkOptions::new(1)
     };
     let mut walk = Walk::new(Dir::open(path)?, &options)?;

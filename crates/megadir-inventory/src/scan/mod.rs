@@ -225,7 +225,7 @@ impl<'o> Run<'o> {
             cross_mounts: self.options.cross_mounts,
             examine: Some((stat_backend, want)),
             read_ahead: self.options.read_ahead,
-            tell_ends: true,
+            report_ends: true,
             looks_again: true,
             conditions: conditions.map(Arc::clone),
         })

@@ -13,7 +13,7 @@ use crate::batch::OwnedBatch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
-use crate::threads::{Asked, Handed, join, lock, started};
+use crate::threads::{Attempt, Handed, join, lock, started};
 
 pub(crate) enum Supply {
     Listing(Box<dyn Reader>),
@@ -73,7 +73,7 @@ impl Chunks {
             named.spawn(move || worker.take().run())
         };
         let all = stat_backend.start_threads(directory, want, threads)?;
-        let (threads, alone) = match started(Asked::UnlessRefused, all.into_iter().map(worker), start) {
+        let (threads, alone) = match started(Attempt::UnlessRefused, all.into_iter().map(worker), start) {
             Ok(threads) => (threads, None),
             Err(first) => (Vec::new(), Some(first)),
         };

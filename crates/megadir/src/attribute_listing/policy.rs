@@ -237,10 +237,10 @@ pub(crate) fn choose_between(
 pub fn stat_backend(
     directory: &Dir,
     want: StatMask,
-    asked: Option<&'static dyn StatBackend>,
+    requested: Option<&'static dyn StatBackend>,
 ) -> Result<&'static dyn StatBackend> {
-    match asked {
-        Some(asked) => asked.probe(directory).map(|()| asked),
+    match requested {
+        Some(requested) => requested.probe(directory).map(|()| requested),
         None => Ok(choose(directory, want, 1)?.stat_backend),
     }
 }
@@ -251,7 +251,7 @@ pub fn fitting(
     stat_backend: &'static dyn StatBackend,
     backend: &dyn Backend,
 ) -> Result<&'static dyn StatBackend> {
-    let is_in_vain = stat_backend.is_listed() && backend.brings() == StatMask::NOTHING;
+    let is_in_vain = stat_backend.is_listed() && backend.provides() == StatMask::NOTHING;
     if is_in_vain { stat::by_name("std") } else { Ok(stat_backend) }
 }
 

@@ -184,11 +184,11 @@ pub trait Backend: Sync {
     }
 
     /// Attributes that the backend can return with the names ([`Backend::open_with_attributes`]).
-    fn brings(&self) -> StatMask {
+    fn provides(&self) -> StatMask {
         StatMask::NOTHING
     }
 
-    /// As [`Backend::open_once`]; batches have the attributes in both `want` and [`Backend::brings`] ([`Batch::attributes`]).
+    /// As [`Backend::open_once`]; batches have the attributes in both `want` and [`Backend::provides`] ([`Batch::attributes`]).
     /// Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else as [`Backend::open`].
     fn open_with_attributes(
         &self,

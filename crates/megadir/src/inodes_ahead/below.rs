@@ -54,7 +54,7 @@ impl InodesAhead {
         &self,
         parent: BorrowedFd<'_>,
         directories: Vec<(u64, CString)>,
-        what: Below,
+        scope: Below,
         stops: &(dyn Fn() -> bool + Sync),
     ) -> usize {
         let Ok(parent) = parent.try_clone_to_owned().map(Arc::new) else { return directories.len() };
@@ -75,13 +75,13 @@ impl InodesAhead {
                     break;
                 }
                 let found = list(few, stops);
-                entries += self.read_listed(&found, what, stops);
+                entries += self.read_listed(&found, scope, stops);
                 read += few.len();
                 for Listed { inode, directory, records, is_whole } in found {
                     let mut below = subdirectories(&records).peekable();
                     // One without subdirectories is finished here.
                     let has_any = below.peek().is_some();
-                    if !is_whole || (has_any && (!what.all_levels || parents >= open_max)) {
+                    if !is_whole || (has_any && (!scope.all_levels || parents >= open_max)) {
                         continue;
                     }
                     listed.push(inode);
@@ -111,14 +111,14 @@ impl InodesAhead {
     }
 
     /// Returns the number of entries.
-    fn read_listed(&self, listed: &[Listed], what: Below, stops: &(dyn Fn() -> bool + Sync)) -> usize {
+    fn read_listed(&self, listed: &[Listed], scope: Below, stops: &(dyn Fn() -> bool + Sync)) -> usize {
         let is_wanted = |record: &Record<'_>| {
-            !record.is_dot() && (what.inodes || FileType::from_d_type(record.kind) == FileType::Directory)
+            !record.is_dot() && (scope.inodes || FileType::from_d_type(record.kind) == FileType::Directory)
         };
         let mut wanted = Vec::new();
-        for one in listed {
-            let directory = one.directory.as_fd();
-            let entries = Records::new(&one.records).filter(is_wanted);
+        for parent in listed {
+            let directory = parent.directory.as_fd();
+            let entries = Records::new(&parent.records).filter(is_wanted);
             wanted.extend(entries.map(|record| Wanted {
                 inode: record.inode,
                 directory,
@@ -219,10 +219,10 @@ mod tests {
         scratch
     }
 
-    fn read(at: &Path, names: &[&str], what: Below, stops: bool) -> (usize, Vec<bool>) {
+    fn read(at: &Path, names: &[&str], scope: Below, stops: bool) -> (usize, Vec<bool>) {
         let ahead = InodesAhead::with_slow_device(FileSystem::Ext4);
         let names = names.iter().map(|name| (0, CString::new(*name).unwrap())).collect();
-        let read = ahead.read_below(Dir::open(at).unwrap().as_fd(), names, what, &|| stops);
+        let read = ahead.read_below(Dir::open(at).unwrap().as_fd(), names, scope, &|| stops);
         let inode = |below: &str| std::fs::symlink_metadata(at.join(below)).unwrap().ino();
         let done = ["a", "a/b", "a/c", "a/c/d"].map(|below| ahead.are_done_below(inode(below)));
         (read, done.to_vec())

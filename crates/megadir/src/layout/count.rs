@@ -113,8 +113,8 @@ mod tests {
         assert_eq!("prefix:2".parse::<Layout>().unwrap().shape(9, 0).files_per_leaf, 9.0);
         assert_eq!((shape("flat", 0).files_per_leaf, shape("flat", 7).directories_max), (0.0, 0));
         assert_eq!((shape("prefix:2/2", 0).directories, shape("prefix:2/2", 0).files_per_leaf), (0.0, 0.0));
-        let one = shape("digest:2/2", 1);
-        assert!((one.leaves - 1.0).abs() < 1e-9 && (one.directories - 2.0).abs() < 1e-9, "{one:?}");
+        let single = shape("digest:2/2", 1);
+        assert!((single.leaves - 1.0).abs() < 1e-9 && (single.directories - 2.0).abs() < 1e-9, "{single:?}");
         // 256 names hit 256 (1 - (255/256)^256) of 256 directories.
         let some = shape("prefix:2", 256).leaves;
         assert!((some - 256.0 * (1.0 - (255.0_f64 / 256.0).powi(256))).abs() < 1e-9, "{some}");

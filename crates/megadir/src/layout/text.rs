@@ -80,12 +80,12 @@ pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutE
     if levels.len() > LEVELS_MAX {
         return refuse(format!("at most {LEVELS_MAX} levels are supported"));
     }
-    let (what, most) = match source {
+    let (noun, most) = match source {
         Source::Sequence => ("directories per level", usize::from(SEQUENCE_MAX)),
         _ => ("characters per level", NAME_BYTES_MAX),
     };
     if levels.iter().any(|level| *level == 0 || usize::from(*level) > most) {
-        return refuse(format!("1 to {most} {what}"));
+        return refuse(format!("1 to {most} {noun}"));
     }
     let (all, whose) = match source {
         Source::Sequence => return Ok(()),
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_position_and_the_allowed_values() {
-        for (text, said) in [
+        for (text, message) in [
             ("prefix:2/0/2", "at character 10, '0': 1 to 255 characters per level"),
             ("prefix:2/x", "at character 10, 'x': a level is a whole number, as in 2/2"),
             ("prefix:", "at character 8: a level is a whole number, as in 2/2"),
@@ -351,7 +351,7 @@ mod tests {
             ("suffix:2+ending=.a+ending=.a", "at character 20, 'ending=.a': duplicate option"),
             ("prefix:2/2/ü", "at character 12, 'ü': a level is a whole number, as in 2/2"),
         ] {
-            assert_eq!(error(text), said, "{text}");
+            assert_eq!(error(text), message, "{text}");
         }
         assert_eq!("prefix:2/ü/x".parse::<Layout>().unwrap_err().offset(), Some(9));
         let deep = format!("sequence:{}1", "1/".repeat(32));

@@ -108,7 +108,7 @@ impl Asked<'_> {
 
 /// Always fails with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable): not supported on this system.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub fn limits(directory: &Dir, _asked: &Asked<'_>) -> crate::Result<Limits> {
+pub fn limits(directory: &Dir, _assumptions: &Asked<'_>) -> crate::Result<Limits> {
     let reason = "not available on this system";
     Err(crate::Error::new("limits", directory.path(), crate::ErrorKind::Unavailable, reason))
 }

@@ -14,11 +14,11 @@ use crate::error::{At, Result};
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
 
-pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
     let status = sys::of_open(directory.as_handle()).at("stat", directory.dir_path())?;
     let space = space(volume::size(directory.as_handle()).at("stat", directory.dir_path())?);
-    let entries = counted(directory, if asked.count { u64::MAX } else { COUNTED_MAX })?;
-    let sample = match asked.like {
+    let entries = counted(directory, if assumptions.count { u64::MAX } else { COUNTED_MAX })?;
+    let sample = match assumptions.like {
         Some(like) => Sample::of(like, Known::Given, &space)?,
         None => Sample::of(directory, Known::Measured, &space)?,
     };
@@ -28,18 +28,18 @@ pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         inode: status.index,
         entries,
         // Free space already accounts for quotas.
-        ..facts(directory, asked, sample, space)
+        ..facts(directory, assumptions, sample, space)
     })
 }
 
-fn space(told: volume::Size) -> Space {
+fn space(size: volume::Size) -> Space {
     let clusters = |number: i64| u64::try_from(number).unwrap_or(0);
     Space {
-        block_bytes: told.cluster_bytes(),
-        unit_bytes: told.cluster_bytes(),
-        blocks: clusters(told.clusters),
-        blocks_free: clusters(told.free),
-        blocks_available: clusters(told.free_to_caller),
+        block_bytes: size.cluster_bytes(),
+        unit_bytes: size.cluster_bytes(),
+        blocks: clusters(size.clusters),
+        blocks_free: clusters(size.free),
+        blocks_available: clusters(size.free_to_caller),
         name_bytes_max: NAME_UNITS_MAX,
         ..Space::default()
     }
@@ -58,18 +58,18 @@ mod tests {
             std::fs::write(scratch.path().join(name), "x").unwrap();
         }
         let directory = Dir::open(scratch.path()).unwrap();
-        let asked = Asked { contents_bytes: Some(10_000), ..Asked::MORE_OF_THE_SAME };
-        let told = limits(&directory, &asked).unwrap();
-        let entries = told.facts.entries.as_ref().unwrap();
-        assert_eq!((entries.value.likely, told.facts.names.value.longest()), (3, 3));
-        let space = &told.facts.space;
+        let assumptions = Asked { contents_bytes: Some(10_000), ..Asked::MORE_OF_THE_SAME };
+        let limits = limits(&directory, &assumptions).unwrap();
+        let entries = limits.facts.entries.as_ref().unwrap();
+        assert_eq!((entries.value.likely, limits.facts.names.value.longest()), (3, 3));
+        let space = &limits.facts.space;
         assert!(space.blocks >= space.blocks_free && space.blocks_free >= space.blocks_available / 2);
-        let blocks = told.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Blocks).unwrap();
+        let blocks = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Blocks).unwrap();
         let room = space.blocks_available * space.unit_bytes;
         // Contents of 10 000 bytes take clusters, plus a record and a name.
         assert!(blocks.more.likely <= room / 10_000 && blocks.more.likely >= room / 200_000, "{blocks:?}");
-        if told.facts.file_system == crate::FileSystem::Ntfs {
-            let numbers = told.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Numbers).unwrap();
+        if limits.facts.file_system == crate::FileSystem::Ntfs {
+            let numbers = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Numbers).unwrap();
             assert_eq!(numbers.more.likely, u64::from(u32::MAX) - 3);
         }
     }

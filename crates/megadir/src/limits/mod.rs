@@ -80,15 +80,15 @@ use crate::file_system::FileSystem;
 /// Errors: the directory cannot be opened or read, or its volume cannot be queried (Windows); write permission is not
 /// needed. Other missing facts are assumed and marked as such.
 #[cfg(any(target_os = "linux", windows))]
-pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
-    Ok(Limits::judge(facts(directory, asked)?, asked.churn))
+pub fn limits(directory: &Dir, assumptions: &Asked<'_>) -> Result<Limits> {
+    Ok(Limits::judge(facts(directory, assumptions)?, assumptions.churn))
 }
 
 /// Reads the facts about a directory. Errors: as [`limits`].
 #[cfg(any(target_os = "linux", windows))]
-pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
-    let mut facts = detect::visible(directory, asked)?;
-    if let Some(stated) = asked.stated {
+pub fn facts(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
+    let mut facts = detect::visible(directory, assumptions)?;
+    if let Some(stated) = assumptions.stated {
         stated.apply(&mut facts);
     }
     Ok(facts)

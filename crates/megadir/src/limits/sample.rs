@@ -65,7 +65,7 @@ pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<Fact<Span>>> 
 }
 
 /// With what the sample and the caller tell; the rest is empty.
-pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: Space) -> Facts {
+pub(super) fn facts(directory: &Dir, assumptions: &Asked<'_>, sample: Sample, space: Space) -> Facts {
     let file_system = directory.file_system();
     let given = |bytes| given_contents(bytes, file_system, &space);
     Facts {
@@ -80,14 +80,14 @@ pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: S
         entries: None,
         merged_entries: None,
         absent_names: None,
-        names: match asked.names {
+        names: match assumptions.names {
             Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,
         },
-        directory_share: if asked.directories { 1.0 } else { sample.directory_share },
-        contents: match asked.contents_bytes {
+        directory_share: if assumptions.directories { 1.0 } else { sample.directory_share },
+        contents: match assumptions.contents_bytes {
             Some(bytes) => given(bytes),
-            None if asked.directories => directory_contents(file_system, &space),
+            None if assumptions.directories => directory_contents(file_system, &space),
             None => sample.contents,
         },
         quotas: Vec::new(),
@@ -297,13 +297,13 @@ mod system {
     /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let entry = directory.open_entry(name, Purpose::Query).ok()?;
-        let told = facts::of_open(entry.as_handle()).ok()?;
-        let bytes = match Found::kind_of((told.attributes, told.reparse_tag)) {
-            FileType::File => allocated(told.size_bytes, directory.file_system(), space),
+        let status = facts::of_open(entry.as_handle()).ok()?;
+        let bytes = match Found::kind_of((status.attributes, status.reparse_tag)) {
+            FileType::File => allocated(status.size_bytes, directory.file_system(), space),
             // A directory's first entries are stored in its record; links have no contents.
             _ => 0,
         };
-        Some(bytes as f64 / f64::from(told.links.max(1)))
+        Some(bytes as f64 / f64::from(status.links.max(1)))
     }
 
     pub(super) fn allocated(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
@@ -329,8 +329,8 @@ mod tests {
         let found = of_sample(&sizes, 1e5);
         assert!(found.low_bytes == 0.0 && found.high_bytes > 2.0 * found.mean_bytes, "{found:?}");
         // One entry bounds little, ten equal ones bound more, and many equal ones are the rule.
-        let one = Contents { mean_bytes: 4096.0, low_bytes: 0.0, high_bytes: 4.0 * 4096.0 };
-        assert_eq!(of_sample(&[4096.0], 0.0), one);
+        let single = Contents { mean_bytes: 4096.0, low_bytes: 0.0, high_bytes: 4.0 * 4096.0 };
+        assert_eq!(of_sample(&[4096.0], 0.0), single);
         let ten = of_sample(&[4096.0; 10], 0.0);
         assert!((ten.high_bytes / 4096.0 - 1.3).abs() < 1e-9 && (ten.low_bytes / 4096.0 - 0.7).abs() < 1e-9);
         assert_eq!(of_sample(&[4096.0; 32], 0.0), Contents::exact(4096.0));

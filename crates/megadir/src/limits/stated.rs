@@ -97,8 +97,8 @@ impl FromStr for Stated {
                 _ if !has_blocks => return Err(format!("{name} has no options, so '{option}' says nothing")),
                 _ => {
                     let known = std::iter::once("block=SIZE").chain(features.iter().copied());
-                    let asked = if key == "block" { "block=SIZE" } else { plain };
-                    let choices = choices(asked, known);
+                    let given = if key == "block" { "block=SIZE" } else { plain };
+                    let choices = choices(given, known);
                     return Err(format!("unknown option '{option}' of {name}: {choices}"));
                 }
             }

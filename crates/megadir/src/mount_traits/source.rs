@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn spellings_of_one_source_have_one_name() {
-        for [(driver, one), (other_driver, other)] in [
+        for [(driver, source), (other_driver, other_source)] in [
             [("nfs4", "Server:/export/"), ("nfs", "server:/export")],
             [("nfs", "[FE80::1]:/export//"), ("nfs", "[fe80::1]:/export")],
             [("nfs", "server:/"), ("nfs4", "SERVER:/")],
@@ -130,13 +130,13 @@ mod tests {
             [("fuse.sshfs", "me@Host:/srv/me/"), ("fuse.sshfs", "me@host:/srv/me")],
             [("fuse.bindfs", "/srv/data/"), ("fuse.bindfs", "/srv/data")],
         ] {
-            assert_eq!(name(driver, one), name(other_driver, other));
+            assert_eq!(name(driver, source), name(other_driver, other_source));
         }
     }
 
     #[test]
     fn other_sources_have_other_names() {
-        for [(driver, one), (other_driver, other)] in [
+        for [(driver, source), (other_driver, other_source)] in [
             [("nfs", "server:/export"), ("nfs", "server:/Export")],
             [("nfs", "server:/a"), ("cifs", "server:/a")],
             [("cifs", "//server/share/a"), ("cifs", "//server/share/A")],
@@ -148,7 +148,7 @@ mod tests {
             [("fuseblk", "UUID=5E7C-0001"), ("fuseblk", "UUID=5E7C-0002")],
             [("fuseblk", "/dev/no-device"), ("fuseblk", "/dev/no-other-device")],
         ] {
-            assert_ne!(name(driver, one), name(other_driver, other));
+            assert_ne!(name(driver, source), name(other_driver, other_source));
         }
     }
 

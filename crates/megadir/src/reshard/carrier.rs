@@ -61,7 +61,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn work(&mut self, job: Job, tell: &mut dyn FnMut(Outcome)) {
+    fn work(&mut self, job: Job, report: &mut dyn FnMut(Outcome)) {
         match job {
             Job::Move { group, sources, targets } => {
                 for file in group.files() {
@@ -74,7 +74,7 @@ impl<'a> Worker<'a> {
                         None => self.outcome.unopened += 1,
                     }
                     if self.outcome.refused.len() >= BATCH {
-                        tell(std::mem::take(&mut self.outcome));
+                        report(std::mem::take(&mut self.outcome));
                     }
                 }
                 self.finish_links();
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
             }
         }
         self.outcome.is_last = true;
-        tell(std::mem::take(&mut self.outcome));
+        report(std::mem::take(&mut self.outcome));
     }
 
     /// Waits until the next file is within the rate; `false` if no more files are moved.
@@ -159,9 +159,9 @@ impl<'a> Carrier<'a> {
         'a: 'scope,
     {
         let (jobs, waiting) = channel();
-        let (told, outcomes) = sync_channel(BATCHES_MAX);
+        let (sender, outcomes) = sync_channel(BATCHES_MAX);
         let worker = Worker::new(options, progress);
-        match Builder::new().spawn_scoped(scope, move || serve(worker, &waiting, &told)) {
+        match Builder::new().spawn_scoped(scope, move || serve(worker, &waiting, &sender)) {
             Ok(_) => Self::Thread { jobs, outcomes, is_busy: false },
             Err(_) => Self::Here(Box::new(Worker::new(options, progress))),
         }
@@ -185,9 +185,9 @@ impl<'a> Carrier<'a> {
     }
 }
 
-fn serve(mut worker: Worker<'_>, jobs: &Receiver<Job>, told: &SyncSender<Outcome>) {
+fn serve(mut worker: Worker<'_>, jobs: &Receiver<Job>, sender: &SyncSender<Outcome>) {
     while let Ok(job) = jobs.recv() {
         // The receiver is gone if the reading failed.
-        worker.work(job, &mut |outcome| drop(told.send(outcome)));
+        worker.work(job, &mut |outcome| drop(sender.send(outcome)));
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::ReshardOptions;
 use super::judge::{Judge, keeps_back};
 use super::relink::{Taken, failure, inode, is_spelled_so};
-use super::route::{Route, is_below_itself};
+use super::route::{Route, is_below_own_path};
 use super::targets::{self, in_its_own_way, not_alike, split};
 use super::tree::At;
 use crate::dir::Dir;
@@ -81,7 +81,7 @@ impl<'a> Foresight<'a> {
         if self.targets.len() + self.sources.len() >= KNOWN_MAX || self.refused.len() >= REFUSED_MAX {
             self.report();
         }
-        if self.judge.route.keeps(at.path) && is_below_itself(at.path, placed) {
+        if self.judge.route.keeps(at.path) && is_below_own_path(at.path, placed) {
             return Foreseen::Refused(Some(in_its_own_way(&at.directory.entry_path(name))));
         }
         if let Some(index) = self.source(at) {
@@ -183,7 +183,7 @@ impl<'a> Foresight<'a> {
         {
             return false;
         }
-        let Some(placed) = self.judge.new_path(path).filter(|placed| !is_below_itself(path, placed)) else {
+        let Some(placed) = self.judge.new_path(path).filter(|placed| !is_below_own_path(path, placed)) else {
             return false;
         };
         let (directory, new): (Box<[u8]>, Box<[u8]>) = (placed.directory().into(), placed.path().into());

@@ -11,7 +11,7 @@ use super::carrier::{Carrier, Job, Outcome};
 use super::foresee::WAITING_MAX;
 use super::judge::{Counts, Judge, keeps_back};
 use super::relink::{Refusal, failure, is_spelled_so};
-use super::route::{Route, is_below_itself};
+use super::route::{Route, is_below_own_path};
 use super::targets::{Targets, in_its_own_way, split};
 use super::tree::{At, Visit};
 use super::window::Window;
@@ -204,7 +204,7 @@ impl<'a> Mover<'a> {
             Err(error) => return Way::Refused(keeps_back(error, 1)),
         }
         let Some(placed) = self.results.judge.new_path(path) else { return Way::Blocked };
-        if is_below_itself(path, &placed) {
+        if is_below_own_path(path, &placed) {
             return Way::Refused(in_its_own_way(&source.entry_path(name)));
         }
         let (directory, file): (Box<[u8]>, Box<[u8]>) = (placed.directory().into(), placed.file().into());

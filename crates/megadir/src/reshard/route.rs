@@ -69,14 +69,14 @@ impl Route {
 }
 
 /// `true` for a file whose path its new directory has, or a directory on the way there.
-pub(super) fn is_below_itself(path: &[u8], placed: &Placed<'_>) -> bool {
+pub(super) fn is_below_own_path(path: &[u8], placed: &Placed<'_>) -> bool {
     let rest = placed.directory().strip_prefix(path);
     rest.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Route, is_below_itself};
+    use super::{Place, Route, is_below_own_path};
     use crate::layout::{Layout, NameBuffer, PRESETS, PathBuffer};
 
     fn layout(text: &str) -> Layout {
@@ -112,7 +112,7 @@ mod tests {
             ("digest:2", "b", false),
         ] {
             let placed = layout(to).at(0).place(path.as_bytes(), &mut buffer).unwrap();
-            assert_eq!(is_below_itself(path.as_bytes(), &placed), expected, "{to} {path}");
+            assert_eq!(is_below_own_path(path.as_bytes(), &placed), expected, "{to} {path}");
         }
     }
 

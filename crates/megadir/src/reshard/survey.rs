@@ -47,17 +47,17 @@ pub fn count_up_to(
 fn checked_count(
     directory: &Dir,
     options: &ReshardOptions<'_>,
-    what: Count,
+    goal: Count,
     progress: &Progress,
 ) -> Result<Survey> {
     // The second walk reports the same failures.
     let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
-    let files = depth_files(directory, &silent, what.enough, progress)?;
+    let files = depth_files(directory, &silent, goal.enough, progress)?;
     if let Some(into) = options.into {
         check_into(directory, into, &options.to)?;
     }
     trial::check(options.into.unwrap_or(directory), options.offline)?;
-    count(directory, options, files, what, progress)
+    count(directory, options, files, goal, progress)
 }
 
 /// Number of files that decides the depth of the new layout; 0 if it is fixed.

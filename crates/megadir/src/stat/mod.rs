@@ -2,7 +2,7 @@
 //!
 //! A [`StatBackend`] is to attributes what a `Backend` is to names: one virtual call per batch. `Attributes::have` has
 //! the valid fields; attributes that a method does not return are left out, never invented. On Windows a listing
-//! carries the attributes (`Backend::brings`), and the stat backend `listed` takes them from its batch without a call.
+//! carries the attributes (`Backend::provides`), and the stat backend `listed` takes them from its batch without a call.
 //!
 //! io_uring is not used: the kernel runs each statx(2) in a thread of its own, and as many threads with small chunks
 //! are as fast where calls wait.
@@ -225,7 +225,7 @@ impl Dir {
     /// Errors: as statx(2); [`ErrorKind::Unavailable`] on systems other than Linux.
     pub fn refresh(&self) -> Result<()> {
         #[cfg(target_os = "linux")]
-        return statx::STATX_FRESH.request(StatMask::ALL).itself(self).map(drop);
+        return statx::STATX_FRESH.request(StatMask::ALL).of_directory(self).map(drop);
         #[cfg(not(target_os = "linux"))]
         fresh().map(drop)
     }
@@ -234,7 +234,7 @@ impl Dir {
     pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::STATX.probe(self).is_ok() {
-            return StatxRequest::new(want).itself(self);
+            return StatxRequest::new(want).of_directory(self);
         }
         #[cfg(windows)]
         return windows_each::of_directory(self, want);

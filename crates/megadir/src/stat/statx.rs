@@ -91,7 +91,7 @@ impl Examine for StatxRequest {
         rows.clear();
         rows.reserve(batch.len());
         for record in Records::new(batch.bytes()).filter(|record| !record.is_dot()) {
-            rows.push(self.ask(directory, record.c_name()));
+            rows.push(self.query(directory, record.c_name()));
         }
         Ok(())
     }
@@ -110,14 +110,14 @@ impl StatxRequest {
     }
 
     #[inline]
-    pub(super) fn ask(&self, directory: &Dir, name: &CStr) -> Attributes {
+    pub(super) fn query(&self, directory: &Dir, name: &CStr) -> Attributes {
         match statx(directory, name, FLAGS | self.sync, self.mask) {
             Ok(status) => self.attributes(&status),
             Err(error) => Attributes::failed(error.raw_os_error()),
         }
     }
 
-    pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
+    pub(super) fn of_directory(&self, directory: &Dir) -> Result<Attributes> {
         statx(directory, "", FLAGS | self.sync | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))
             .at("stat", directory.dir_path())

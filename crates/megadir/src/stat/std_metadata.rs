@@ -47,9 +47,9 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: StatMask) -> Attrib
         (metadata.accessed(), &mut row.accessed, StatMask::ACCESSED),
         (metadata.created(), &mut row.born, StatMask::BORN),
     ];
-    for (told, time, field) in times {
-        if let Some(told) = told.ok().filter(is_kept) {
-            *time = Time::from_system(told);
+    for (reported, time, field) in times {
+        if let Some(reported) = reported.ok().filter(is_kept) {
+            *time = Time::from_system(reported);
             have = have | field;
         }
     }

@@ -104,11 +104,11 @@ impl Examine for Opening {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
         for entry in batch {
-            let asked = directory
+            let queried = directory
                 .open_entry(entry.name, Purpose::Query)
                 .map_err(|error| error.code())
                 .and_then(|file| facts::of_open(file.as_handle()).map_err(|error| error.raw_os_error()));
-            rows.push(match asked {
+            rows.push(match queried {
                 Ok(facts) => of_open(&facts, self.want),
                 Err(code) => Attributes::failed(code.unwrap_or(i32::MAX)),
             });

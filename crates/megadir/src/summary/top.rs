@@ -68,7 +68,9 @@ impl<K: Ord + Copy> Top<K> {
     pub(super) fn ranked<V>(&self, value: impl Fn(K) -> V) -> Vec<Ranked<'_, V>> {
         let mut candidates: Vec<_> = self.heap.iter().collect();
         candidates.sort_unstable();
-        let named = candidates.into_iter().map(|one| (value(one.key), one.path.split_at(one.prefix_bytes)));
+        let named = candidates
+            .into_iter()
+            .map(|candidate| (value(candidate.key), candidate.path.split_at(candidate.prefix_bytes)));
         named.map(|(value, (prefix, name))| Ranked { value, prefix, name }).collect()
     }
 }

@@ -137,8 +137,8 @@ impl Sum {
     }
 }
 
-fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
-    [one, other].into_iter().flatten().min()
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    [a, b].into_iter().flatten().min()
 }
 
 /// Entry to be counted; `None` for unknown values.
@@ -417,7 +417,7 @@ impl Report {
         let is_of = |index: u32| root.is_none_or(|root| root == index);
         let roots = (0..).zip(&self.roots).filter(|(at, _)| is_of(*at));
         let listable: u64 = roots.map(|(_, root)| root.listable).sum();
-        listable.saturating_sub(listed.iter().filter(|one| is_of(one.root)).count() as u64)
+        listable.saturating_sub(listed.iter().filter(|directory| is_of(directory.root)).count() as u64)
     }
 
     /// Sum of everything that is in no listed directory, and the listed ones at level 1 as entries.

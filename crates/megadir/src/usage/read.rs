@@ -77,7 +77,7 @@ fn tree(
     options: WalkOptions,
     watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let options = WalkOptions { tell_ends: true, ..options };
+    let options = WalkOptions { report_ends: true, ..options };
     let subtree = usage.root(root.path().to_owned());
     let progress = Progress::default();
     let listed = if is_flat(&root, &options) { root.again().ok() } else { None };
@@ -279,7 +279,7 @@ mod tests {
             [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Tmpfs]
                 .map(counts_subdirectories)
                 .iter()
-                .all(|it| *it)
+                .all(|counts| *counts)
         );
         for other in [FileSystem::Fuse, FileSystem::Cifs, FileSystem::Btrfs, FileSystem::unknown()] {
             assert!(!counts_subdirectories(other), "{other}");

@@ -101,15 +101,15 @@ impl Top {
 }
 
 fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
-    let place = |one: &Directory, other: &Directory| {
-        (one.depth, one.root, &one.path).cmp(&(other.depth, other.root, &other.path))
+    let place = |left: &Directory, right: &Directory| {
+        (left.depth, left.root, &left.path).cmp(&(right.depth, right.root, &right.path))
     };
     b.0.cmp(&a.0).then_with(|| place(a.1, b.1))
 }
 
 /// Each directory after its parent, the highest first among siblings.
 pub(super) fn best(all: &[Directory], by: By, top: usize) -> Vec<&Directory> {
-    let ranked = |one: &Directory| rank(by, &one.sum, (0, 0));
+    let ranked = |directory: &Directory| rank(by, &directory.sum, (0, 0));
     let mut best: Vec<&Directory> = all.iter().collect();
     best.sort_by(|a, b| order((ranked(a), a), (ranked(b), b)));
     best.truncate(top);

@@ -65,7 +65,7 @@ mod linux {
             &self,
             directory: &Dir,
             below: impl ExactSizeIterator<Item = (u64, &'a [u8])>,
-            what: Below,
+            scope: Below,
         ) -> usize {
             if !self.inodes.is_of_use() {
                 return 0;
@@ -74,9 +74,9 @@ mod linux {
             if status.is_ok_and(|status| self.inodes.are_done_below(status.st_ino)) {
                 return below.len();
             }
-            let few = below.take(if what.inodes { DIRECTORIES_MAX } else { self.grown() });
+            let few = below.take(if scope.inodes { DIRECTORIES_MAX } else { self.grown() });
             let names = few.filter_map(|(inode, name)| Some((inode, CString::new(name).ok()?))).collect();
-            self.inodes.read_below(directory.as_fd(), names, what, &|| self.ends.load(Ordering::Relaxed))
+            self.inodes.read_below(directory.as_fd(), names, scope, &|| self.ends.load(Ordering::Relaxed))
         }
     }
 }

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use super::parts::WalkPart;
 use super::{TreeEvent, WalkContext, WalkItem, at_once};
 use crate::error::Error;
-use crate::threads::{Asked, Handed, started};
+use crate::threads::{Attempt, Handed, started};
 
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -111,7 +111,7 @@ pub fn collect<C: WalkContext, T: Collect<C>>(
     }
     let mut flow = ControlFlow::Continue(());
     let collected = std::thread::scope(|scope| {
-        let threads = match started(Asked::Always, readers.into_iter(), |reader| start(scope, reader)) {
+        let threads = match started(Attempt::Always, readers.into_iter(), |reader| start(scope, reader)) {
             Ok(threads) => threads,
             // The system allows no thread.
             Err(reader) => {
@@ -199,7 +199,7 @@ impl<C: WalkContext, T: Collect<C>> Reader<'_, C, T> {
                 // If the system refuses the thread, the others read on.
                 let beside = Self { part, collect, messages, progress: self.progress };
                 others.extend(
-                    started(Asked::UnlessRefused, std::iter::once(beside), |beside| start(scope, beside))
+                    started(Attempt::UnlessRefused, std::iter::once(beside), |beside| start(scope, beside))
                         .unwrap_or_default(),
                 );
             }

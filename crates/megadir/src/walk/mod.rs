@@ -47,7 +47,7 @@ use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
 use crate::options::ReadAhead;
 use crate::stat::StatBackend;
-use crate::threads::{Asked, Handed, OnPanic, join, lock, started};
+use crate::threads::{Attempt, Handed, OnPanic, join, lock, started};
 
 pub use self::early::{PartialLimits, Unvisited};
 pub use self::parts::{PartialWalk, WalkPart};
@@ -72,7 +72,7 @@ pub struct WalkOptions {
     /// Have the device read large directories ahead.
     pub read_ahead: ReadAhead,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
-    pub tell_ends: bool,
+    pub report_ends: bool,
     /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
     /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of the directories that are read, at most
     /// 32 MB in a walk: directories for which none are left are listed once. Space doubles, so that one directory alone gets too large
@@ -97,7 +97,7 @@ impl WalkOptions {
             cross_mounts: false,
             examine: None,
             read_ahead: ReadAhead::Auto,
-            tell_ends: false,
+            report_ends: false,
             looks_again: false,
             conditions: None,
         }
@@ -116,7 +116,7 @@ pub enum WalkItem<'a> {
         /// Attributes of the entries, in the order of the batch; empty if not asked for.
         attributes: &'a [Attributes],
     },
-    /// End of a directory that was opened, even if reading it failed; once each, if [`WalkOptions::tell_ends`]
+    /// End of a directory that was opened, even if reading it failed; once each, if [`WalkOptions::report_ends`]
     /// is set. Batches of other directories may come between.
     End {
         /// Path of the directory, beginning with the root's.
@@ -191,7 +191,7 @@ impl Walk {
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false) };
         let team = Arc::new(team);
         let start = |worker| team.start(worker, filled_in.clone(), empty_out.clone());
-        let source = match started(Asked::Always, at_once(workers), start) {
+        let source = match started(Attempt::Always, at_once(workers), start) {
             Ok(_) => Source::Threads { filled, empty, threads: Threads(team) },
             Err(worker) => Source::Inline(Box::new(WalkPart::new(worker))),
         };
@@ -296,7 +296,7 @@ impl Team {
             if let Some(another) = worker.another() {
                 // If the system refuses the thread, the others read on.
                 let start = |worker| self.start(worker, filled.clone(), empty.clone());
-                let _ = started(Asked::UnlessRefused, std::iter::once(another), start);
+                let _ = started(Attempt::UnlessRefused, std::iter::once(another), start);
             }
         }
     }

@@ -148,7 +148,7 @@ impl<C> Queue<C> {
     }
 
     /// `true` once each time that another worker is wanted for directories that wait.
-    pub(super) fn wants_another(&self) -> bool {
+    pub(super) fn needs_another_worker(&self) -> bool {
         self.is_another_wanted.load(Ordering::Relaxed)
             && self.is_another_wanted.swap(false, Ordering::Relaxed)
     }
@@ -311,12 +311,12 @@ mod tests {
             assert!(queue.push(Pending::Below { parent: Arc::clone(&parent), subdirectory }).is_ok());
         };
         push("a");
-        assert!(!queue.wants_another(), "the caller takes it");
+        assert!(!queue.needs_another_worker(), "the caller takes it");
         (0..20).for_each(|index| push(&index.to_string()));
-        assert!(queue.wants_another() && !queue.wants_another());
+        assert!(queue.needs_another_worker() && !queue.needs_another_worker());
         assert_eq!(queue.start().map(|(number, _)| number), Some(2));
         push("b");
-        assert!(!queue.wants_another(), "all have been started");
+        assert!(!queue.needs_another_worker(), "all have been started");
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl<C: WalkContext> Worker<C> {
     }
 
     pub(super) fn another(&mut self) -> Option<Self> {
-        if !std::mem::take(&mut self.may_grow) && !self.queue.wants_another() {
+        if !std::mem::take(&mut self.may_grow) && !self.queue.needs_another_worker() {
             return None;
         }
         let (number, examine) = self.queue.start()?;
@@ -213,7 +213,7 @@ impl<C: WalkContext> Worker<C> {
                 return Some(Output::Error(error));
             }
             if let Some(frame) = self.stack.pop()
-                && self.options.tell_ends
+                && self.options.report_ends
             {
                 return Some(Output::End(frame.directory));
             }
@@ -377,9 +377,9 @@ impl<C> Frame<C> {
             return;
         }
         let limits_sight = options.conditions.as_deref().is_some_and(Conditions::limits_sight);
-        let what = Below { inodes: options.examine.is_some(), all_levels: !limits_sight && !may_end_early };
-        let below = self.below.iter().map(|one| (one.order, &*one.name));
-        self.ahead = ahead.read_below(&self.directory.dir, below, what);
+        let scope = Below { inodes: options.examine.is_some(), all_levels: !limits_sight && !may_end_early };
+        let below = self.below.iter().map(|subdirectory| (subdirectory.order, &*subdirectory.name));
+        self.ahead = ahead.read_below(&self.directory.dir, below, scope);
     }
 
     /// Reader of the whole directory, if it is to be listed again. One that cannot be opened is left as it was read, unless only a

@@ -10,7 +10,7 @@ use megadir_testkit::mount::{Mount, XFS};
 use megadir_testkit::require;
 use megadir_testkit::stat_conformance::trees::{self, Truth};
 
-use crate::support::{SETTLED, assert_told, assert_true, places, various};
+use crate::support::{SETTLED, assert_row, assert_true, places, various};
 
 /// Lists a directory, runs `change`, and then examines the listed entries.
 fn examined_after(stat_backend: &'static dyn StatBackend, path: &Path, change: impl FnOnce()) -> Truth {
@@ -35,7 +35,7 @@ fn names_reused_by_other_files_have_current_attributes() {
             fs::write(path.join(format!("{index:04}")), vec![1; index]).unwrap();
         }
         std::thread::sleep(SETTLED);
-        let told = examined_after(stat_backend, &path, || {
+        let rows = examined_after(stat_backend, &path, || {
             for index in 0..1000 {
                 let name = path.join(format!("{index:04}"));
                 match index % 5 {
@@ -55,9 +55,9 @@ fn names_reused_by_other_files_have_current_attributes() {
             }
         });
         let now = trees::oracle(&path);
-        for (name, row) in &told {
+        for (name, row) in &rows {
             match now.get(name) {
-                Some(truth) => assert_told(row, truth, name),
+                Some(truth) => assert_row(row, truth, name),
                 // A moved entry may be reported as what it was, under its old name.
                 None => {
                     let index: usize = std::str::from_utf8(name).unwrap().parse().unwrap();
@@ -95,7 +95,7 @@ fn on_xfs_writes_during_the_listing_are_seen() {
     let path = mount.path().join("written");
     various(&path, 500);
     std::thread::sleep(SETTLED);
-    let told = examined_after(stat_backend("xfs-bulkstat").unwrap(), &path, || {
+    let rows = examined_after(stat_backend("xfs-bulkstat").unwrap(), &path, || {
         for index in 0..200 {
             let mut file = File::options().append(true).open(path.join(format!("file{index:028}"))).unwrap();
             file.write_all(&vec![1; 10_000 + index]).unwrap();
@@ -103,8 +103,8 @@ fn on_xfs_writes_during_the_listing_are_seen() {
         }
     });
     let now = trees::oracle(&path);
-    for (name, row) in &told {
-        assert_told(row, &now[name], name);
+    for (name, row) in &rows {
+        assert_row(row, &now[name], name);
     }
-    assert_eq!(told[&b"file0000000000000000000000000003"[..]].modified, Time::EPOCH);
+    assert_eq!(rows[&b"file0000000000000000000000000003"[..]].modified, Time::EPOCH);
 }

@@ -137,10 +137,10 @@ impl Files {
         row: &Attributes,
         settled: Time,
         listed: (Instant, Instant),
-        what: &str,
+        label: &str,
     ) -> bool {
         if row.error != 0 || row.changed >= settled {
-            assert!(row.error == 0 || row.has_vanished(), "{what}: {row:?}");
+            assert!(row.error == 0 || row.has_vanished(), "{label}: {row:?}");
             return false;
         }
         let file: usize = std::str::from_utf8(name).unwrap().parse().unwrap();
@@ -152,7 +152,7 @@ impl Files {
             }
             assert!(
                 self.was_possible(file, row, listed),
-                "{what}: {file}: {row:?} is none of {:#?}",
+                "{label}: {file}: {row:?} is none of {:#?}",
                 self.states[file]
             );
         }
@@ -214,8 +214,8 @@ fn beside_a_writer(recipe: &Recipe, options: &str) -> Result<(), String> {
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             while Instant::now() < until {
                 for way in ways(ext4_device, &directory, StatMask::ALL, 64 << 10) {
-                    let what = format!("{} {options}: {way}", recipe.name);
-                    old += listing(&files, &directory, &way, &what);
+                    let label = format!("{} {options}: {way}", recipe.name);
+                    old += listing(&files, &directory, &way, &label);
                 }
             }
         }));
@@ -231,14 +231,14 @@ fn beside_a_writer(recipe: &Recipe, options: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn listing(files: &Files, directory: &Dir, way: &megadir::AttributeChoice, what: &str) -> u64 {
+fn listing(files: &Files, directory: &Dir, way: &megadir::AttributeChoice, label: &str) -> u64 {
     let (from, now) = (Instant::now(), SystemTime::now());
     *files.listed_from.write().unwrap() = from;
     let examined = drain(directory.again().unwrap(), way);
     let listed = (from, Instant::now());
-    assert!(examined.error.is_none(), "{what}: {:?}", examined.error);
+    assert!(examined.error.is_none(), "{label}: {:?}", examined.error);
     let settled = time(now - Duration::from_secs(1));
-    let is_old = |(name, row): &&(Vec<u8>, Attributes)| files.check(name, row, settled, listed, what);
+    let is_old = |(name, row): &&(Vec<u8>, Attributes)| files.check(name, row, settled, listed, label);
     examined.rows.iter().filter(is_old).count() as u64
 }
 
@@ -273,7 +273,7 @@ macro_rules! beside_a_writer {
 }
 
 beside_a_writer! {
-    what_is_taken_from_the_device_was_true: EXT4, "";
+    values_read_from_the_device_are_true: EXT4, "";
     with_lazytime: EXT4, "remount,lazytime";
     with_journalled_data: JOURNALLED_DATA, "";
     without_delayed_allocation: NO_DELALLOC, "";

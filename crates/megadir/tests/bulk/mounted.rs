@@ -9,7 +9,7 @@ use megadir_testkit::mount::{BTRFS, Mount, XFS, run, unmount};
 use megadir_testkit::require;
 use megadir_testkit::stat_conformance::trees;
 
-use crate::support::{SETTLED, assert_told, assert_true, places, various};
+use crate::support::{SETTLED, assert_row, assert_true, places, various};
 
 /// Mounts of one test, unmounted on drop in reverse order.
 struct Mounted(Vec<PathBuf>);
@@ -41,12 +41,12 @@ fn attributes_are_of_the_mount_and_not_of_the_hidden_entry() {
         mounted.mount(&["--bind", "/proc/self/mountinfo"], &path.join("data"));
         mounted.mount(&["--bind", path.join("file0000000000000000000000000009").to_str().unwrap()], &odd);
         mounted.mount(&["-t", "tmpfs", "none"], &path.join("directory3"));
-        let told = assert_true(stat_backend, &path);
-        assert_eq!(told[&b"data"[..]].size_bytes, 0);
-        assert_ne!(told[&b"data"[..]].device, told[&b"char"[..]].device);
-        assert_eq!(told[&b"a b\\c\td\ne"[..]].size_bytes, 9009);
-        assert_eq!(told[&b"a b\\c\td\ne"[..]].device, told[&b"char"[..]].device);
-        assert_ne!(told[&b"a b\\c\td\ne"[..]].mount, told[&b"char"[..]].mount);
+        let rows = assert_true(stat_backend, &path);
+        assert_eq!(rows[&b"data"[..]].size_bytes, 0);
+        assert_ne!(rows[&b"data"[..]].device, rows[&b"char"[..]].device);
+        assert_eq!(rows[&b"a b\\c\td\ne"[..]].size_bytes, 9009);
+        assert_eq!(rows[&b"a b\\c\td\ne"[..]].device, rows[&b"char"[..]].device);
+        assert_ne!(rows[&b"a b\\c\td\ne"[..]].mount, rows[&b"char"[..]].mount);
     }
 }
 
@@ -68,9 +68,9 @@ fn subvolumes_have_their_own_inode_and_device() {
     std::thread::sleep(SETTLED);
     // In a snapshot, the inode in place of a nested subvolume is created on access, with the current time.
     let _kept = File::open(root.join("shot/nested")).unwrap();
-    let told = assert_true(btrfs, &root);
-    assert_eq!(told[&b"sub1"[..]].inode, 256);
-    assert_ne!(told[&b"sub1"[..]].device, told[&b"plain1"[..]].device);
+    let rows = assert_true(btrfs, &root);
+    assert_eq!(rows[&b"sub1"[..]].inode, 256);
+    assert_ne!(rows[&b"sub1"[..]].device, rows[&b"plain1"[..]].device);
     for below in
         ["sub0", "sub0/various", "sub0/nested", "shot", "shot/various", "shot/nested", "sub7/various"]
     {
@@ -78,7 +78,7 @@ fn subvolumes_have_their_own_inode_and_device() {
     }
     // A walk alternates between subvolumes.
     let errors = walk(btrfs, &root, false, |path, name, row| {
-        assert_told(row, &trees::of(&path.join(name)), name.as_bytes());
+        assert_row(row, &trees::of(&path.join(name)), name.as_bytes());
     });
     assert!(errors.is_empty(), "{errors:?}");
 }
@@ -98,7 +98,7 @@ fn walk(
         queue_directories_max: 16,
         cross_mounts,
         examine: Some((stat_backend, StatMask::ALL)),
-        tell_ends: false,
+        report_ends: false,
         looks_again: false,
         conditions: None,
     };
@@ -134,7 +134,7 @@ fn walk_refuses_each_other_file_system_once_and_continues() {
     mounted.mount(&["--bind", other.path().to_str().unwrap()], &xfs.path().join("xfs"));
     let mut seen = 0;
     let errors = walk(stat_backend("xfs-bulkstat").unwrap(), &xfs.path(), true, |path, name, row| {
-        assert_told(row, &trees::of(&path.join(name)), name.as_bytes());
+        assert_row(row, &trees::of(&path.join(name)), name.as_bytes());
         seen += 1;
     });
     assert_eq!(errors.len(), 1, "{errors:?}");

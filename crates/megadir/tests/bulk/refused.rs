@@ -17,8 +17,11 @@ fn other_file_systems_are_refused_in_one_line() {
         for path in [mount.path(), PathBuf::from("/proc")] {
             let error = stat_backend(name).unwrap().probe(&Dir::open(&path).unwrap()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unavailable);
-            let said = error.to_string();
-            assert!(said.contains(&format!(": {name} is for ")) && said.lines().count() == 1, "{said}");
+            let message = error.to_string();
+            assert!(
+                message.contains(&format!(": {name} is for ")) && message.lines().count() == 1,
+                "{message}"
+            );
         }
     }
 }

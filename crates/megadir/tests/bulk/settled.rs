@@ -19,9 +19,9 @@ fn attributes_are_exact_for_settled_entries_of_every_type() {
             fs::remove_file(path.join(format!("file{index:028}"))).unwrap();
         }
         std::thread::sleep(SETTLED);
-        let told = assert_true(stat_backend, &path);
-        assert_eq!(told[&b"file0000000000000000000000000017"[..]].modified.seconds, -17 * 40_000 - 1);
-        assert!(told.values().all(|row| row.have == StatMask::ALL));
+        let rows = assert_true(stat_backend, &path);
+        assert_eq!(rows[&b"file0000000000000000000000000017"[..]].modified.seconds, -17 * 40_000 - 1);
+        assert!(rows.values().all(|row| row.have == StatMask::ALL));
     }
 }
 
@@ -41,9 +41,9 @@ fn attributes_are_exact_in_all_allocation_groups() {
         }
     }
     std::thread::sleep(SETTLED);
-    let told = assert_true(stat_backend("xfs-bulkstat").unwrap(), &together);
-    let largest = told.values().map(|row| row.inode).max().unwrap();
-    let smallest = told.values().map(|row| row.inode).min().unwrap();
+    let rows = assert_true(stat_backend("xfs-bulkstat").unwrap(), &together);
+    let largest = rows.values().map(|row| row.inode).max().unwrap();
+    let smallest = rows.values().map(|row| row.inode).min().unwrap();
     assert!(largest - smallest > 1 << 18, "all in one group: {smallest} to {largest}");
     assert_true(stat_backend("xfs-bulkstat").unwrap(), &apart);
 }

@@ -34,9 +34,9 @@ pub(crate) fn assert_true(stat_backend: &'static dyn StatBackend, path: &Path) -
 
 /// Asserts a row of one entry.
 #[track_caller]
-pub(crate) fn assert_told(row: &Attributes, truth: &Attributes, name: &[u8]) {
+pub(crate) fn assert_row(row: &Attributes, truth: &Attributes, name: &[u8]) {
     let lacking = PLACES.iter().map(|(name, _)| stat_backend(name).unwrap().lacks());
-    let lacking = lacking.fold(StatMask::NOTHING, |all, one| all | one);
+    let lacking = lacking.fold(StatMask::NOTHING, |all, fields| all | fields);
     if let Some(wrong) = wrong(row, truth, StatMask::ALL, lacking) {
         panic!("'{}': {wrong}", name.escape_ascii());
     }

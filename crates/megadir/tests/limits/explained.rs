@@ -25,7 +25,7 @@ const LONG: Names = Names { lengths: &[255], seed: 1 };
 
 /// Explains an error to root and to an unprivileged user, which must give the same answer.
 #[track_caller]
-fn told(directory: &Dir, step: Step, error: Errno) -> Explanation {
+fn explained(directory: &Dir, step: Step, error: Errno) -> Explanation {
     let error = io::Error::from(error);
     let by_root = explain(directory, step, &error).expect("an error that limits give");
     let by_nobody = unprivileged(|| explain(directory, step, &error)).expect("an error that limits give");
@@ -37,7 +37,7 @@ fn told(directory: &Dir, step: Step, error: Errno) -> Explanation {
 fn full(shape: &Shape) -> Result<(Image, u64, Explanation), String> {
     let image = shape.make()?;
     let (entries, error) = image.fill(&LONG, 0, |_| {});
-    let explanation = told(&image.directory, Step::Create, error);
+    let explanation = explained(&image.directory, Step::Create, error);
     Ok((image, entries, explanation))
 }
 
@@ -65,7 +65,10 @@ fn full_index_is_explained_and_another_name_fits_and_large_dir_cures_it() {
     assert!(image.limits().facts.directory_bytes > 9_000_000);
     let (more, error) = image.fill(&LONG, entries + 200, |_| {});
     // The inodes run out before the third level does.
-    assert_eq!((error, told(&image.directory, Step::Create, error).limit), (Errno::NOSPC, Limit::Inodes));
+    assert_eq!(
+        (error, explained(&image.directory, Step::Create, error).limit),
+        (Errno::NOSPC, Limit::Inodes)
+    );
     assert!(more > 5_000, "{more}");
 }
 
@@ -77,10 +80,10 @@ fn exhausted_inodes_and_blocks_are_explained() {
     let file = std::fs::File::create_new(image.path.join("filler")).unwrap();
     while io::Write::write(&mut &file, &[1; 65_536]).is_ok_and(|written| written > 0) {}
     let error = io::Write::write_all(&mut &file, &[1; 65_536]).unwrap_err();
-    let explanation = told(&image.directory, Step::Write, Errno::from_io_error(&error).unwrap());
+    let explanation = explained(&image.directory, Step::Write, Errno::from_io_error(&error).unwrap());
     assert_eq!(explanation.limit, Limit::Blocks, "{explanation}");
     let (_, error) = image.fill(&LONG, 0, |_| {});
-    assert_eq!(told(&image.directory, Step::Create, error).limit, Limit::Blocks);
+    assert_eq!(explained(&image.directory, Step::Create, error).limit, Limit::Blocks);
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn mount_option_is_explained_and_lifted_by_its_cure() {
     let expected = image.limits_of("255");
     assert_eq!(expected.runs_out_first(), Some(Limit::MountOption));
     let (entries, error) = image.fill(&LONG, 0, |_| {});
-    let explanation = told(&image.directory, Step::Create, error);
+    let explanation = explained(&image.directory, Step::Create, error);
     assert_eq!(explanation.limit, Limit::MountOption, "{explanation}");
     let predicted = expected.entries_until_full().unwrap();
     assert!(predicted.low <= entries && entries <= predicted.high, "{entries} {predicted:?}");
@@ -128,7 +131,7 @@ fn too_many_directories_are_explained_and_dir_nlink_cures_it() {
     assert_eq!((limits.runs_out_first(), limits.ceilings[0].more.likely), (Some(Limit::LinkCount), 64_997));
     let refused = (1..).find_map(|index| make(index).err().map(|error| (index, error)));
     assert_eq!(refused, Some((64_998, Errno::MLINK)));
-    let explanation = told(&image.directory, Step::MakeDirectory, Errno::MLINK);
+    let explanation = explained(&image.directory, Step::MakeDirectory, Errno::MLINK);
     assert_eq!(explanation.limit, Limit::LinkCount, "{explanation}");
     apply(&explanation);
     make(64_998).unwrap();
@@ -137,7 +140,7 @@ fn too_many_directories_are_explained_and_dir_nlink_cures_it() {
 #[test]
 fn a_file_with_too_many_names_is_not_taken_for_a_full_directory() {
     let image = require!(SMALL.make());
-    let explanation = told(&image.directory, Step::Create, Errno::MLINK);
+    let explanation = explained(&image.directory, Step::Create, Errno::MLINK);
     assert!(explanation.evidence.contains("the file has the maximum number of names"), "{explanation}");
 }
 
@@ -156,7 +159,7 @@ fn subvolume_quota_is_reported() {
     });
     let error = Errno::from_io_error(&error.expect("refused by the quota")).unwrap();
     assert_eq!(error, Errno::DQUOT);
-    let explanation = told(&directory, Step::Write, error);
+    let explanation = explained(&directory, Step::Write, error);
     assert_eq!(explanation.limit, Limit::Quota(QuotaOf::Subvolume(5)), "{explanation}");
     assert!(explanation.cures[0].command.as_ref().unwrap().starts_with("btrfs qgroup limit none 0/5 "));
     apply(&explanation);
@@ -179,7 +182,7 @@ fn explains_btrfs_hash_collisions() {
         );
         if let Err(error) = made {
             assert_eq!(error, Errno::OVERFLOW);
-            let explanation = told(&directory, Step::Create, error);
+            let explanation = explained(&directory, Step::Create, error);
             assert_eq!(explanation.limit, Limit::NameCollision, "{explanation}");
             std::fs::write(directory.path().join("another"), "").unwrap();
             return;
@@ -228,7 +231,7 @@ fn exhausted_inodes_of_tmpfs_are_explained_and_the_cure_allows_more() {
     let directory = Dir::open(made.path()).unwrap();
     let create = |index: u32| std::fs::File::create_new(made.path().join(index.to_string())).map(drop);
     let error = (0..200).find_map(|index| create(index).err()).unwrap();
-    let explanation = told(&directory, Step::Create, Errno::from_io_error(&error).unwrap());
+    let explanation = explained(&directory, Step::Create, Errno::from_io_error(&error).unwrap());
     assert_eq!(explanation.limit, Limit::Inodes, "{explanation}");
     apply(&explanation);
     create(200).unwrap();

@@ -99,7 +99,7 @@ fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images:
     let entries: Vec<f64> = filled.entries.iter().map(|entries| *entries as f64).collect();
     let measured = mean(&entries);
     let (least, most) = (filled.entries.iter().min().unwrap(), filled.entries.iter().max().unwrap());
-    let what = format!(
+    let summary = format!(
         "{block_bytes} bytes, csum {}, names of {lengths:?}: predicted {:.0}, measured {measured:.0} ({:+.1} %), {images} \
          images {least} to {most}, safe {}",
         if metadata_csum { "on" } else { "off" },
@@ -107,16 +107,16 @@ fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images:
         100.0 * (filled.predicted / measured - 1.0),
         filled.safe
     );
-    println!("{what}");
+    println!("{summary}");
     for (mark, parts) in &filled.marks {
         println!("  gauge at {mark}: {:+.1} % ({} images)", 100.0 * (mean(parts) - 1.0), parts.len());
     }
-    assert!((filled.predicted / measured - 1.0).abs() <= TOLERANCE, "{what}");
-    assert!(filled.safe <= *least, "{what}");
+    assert!((filled.predicted / measured - 1.0).abs() <= TOLERANCE, "{summary}");
+    assert!(filled.safe <= *least, "{summary}");
     for (mark, parts) in &filled.marks {
         // A mark that only some images reached depends on the selection of images.
         if parts.len() as u64 == images {
-            assert!((mean(parts) - 1.0).abs() <= TOLERANCE, "{what}; gauge at {mark}: {parts:?}");
+            assert!((mean(parts) - 1.0).abs() <= TOLERANCE, "{summary}; gauge at {mark}: {parts:?}");
         }
     }
 }

@@ -130,14 +130,14 @@ fn created_counts_lie_between_the_predicted_bounds() {
         };
         let (before, created, after) = if row.who == Who::Root { work() } else { unprivileged(work) };
         let more = before.entries_until_full().unwrap();
-        let what = format!("{} as {:?}: predicted {more:?}, created {created}", row.recipe.name, row.who);
-        assert!(more.low <= created && created <= more.high, "{what}");
+        let label = format!("{} as {:?}: predicted {more:?}, created {created}", row.recipe.name, row.who);
+        assert!(more.low <= created && created <= more.high, "{label}");
         // Bounds that hold for any result would predict nothing.
-        assert!(more.high < 12 * created, "{what}");
+        assert!(more.high < 12 * created, "{label}");
         let left = after.entries_until_full().unwrap();
-        assert!(left.low <= created / 20, "{what}; after it {left:?}");
+        assert!(left.low <= created / 20, "{label}; after it {left:?}");
         if row.recipe.kind == "btrfs" {
-            assert_eq!(left.low, 0, "{what}; after it {left:?}");
+            assert_eq!(left.low, 0, "{label}; after it {left:?}");
         }
     }
 }

@@ -47,7 +47,7 @@ fn walked(tree: &Path) -> u64 {
         queue_directories_max: 256,
         cross_mounts: false,
         examine: None,
-        tell_ends: false,
+        report_ends: false,
         looks_again: false,
         conditions: None,
     };
@@ -131,15 +131,15 @@ fn no_level_is_handed_to_another_thread() {
             let mut before: Option<u64> = None;
             for depth in [300, 1200] {
                 let Calls { all: others, handed_over } = traced(test, operation, depth, files);
-                let what = format!(
+                let summary = format!(
                     "{operation}, {depth} deep, {files} files each: {others} calls, {handed_over} handed over"
                 );
-                println!("{what}");
-                assert!(handed_over < 20, "{what}");
-                assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{what}");
+                println!("{summary}");
+                assert!(handed_over < 20, "{summary}");
+                assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{summary}");
                 assert!(
                     before.is_none_or(|before| others < before * 44 / 10 + HARNESS_CALLS),
-                    "{what}, {before:?}"
+                    "{summary}, {before:?}"
                 );
                 before = Some(others);
             }

@@ -73,7 +73,7 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
     const NAMES: u32 = 6;
     for _ in 0..300 {
         let (stop, failures) = (AtomicBool::new(false), Failures::new(10));
-        let told = |failure| failures.add(failure);
+        let on_failure = |failure| failures.add(failure);
         // Start with some files: the writer may not run yet.
         fs::create_dir_all(filled).unwrap();
         (0..NAMES).for_each(|name| fs::write(filled.join(format!("w{name}")), "").unwrap());
@@ -84,7 +84,8 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
                     (0..NAMES).for_each(|name| drop(fs::write(filled.join(format!("w{name}")), "")));
                 }
             });
-            let options = RemoveOptions { entries_per_second_max: slowly, on_failure: &told, ..options(1) };
+            let options =
+                RemoveOptions { entries_per_second_max: slowly, on_failure: &on_failure, ..options(1) };
             let removed = remove(&options);
             stop.store(true, Ordering::Relaxed);
             removed
@@ -134,9 +135,10 @@ fn entries_created_during_conditional_removal_are_listed_again() {
             true
         };
         let failures = Failures::new(10);
-        let told = |failure| failures.add(failure);
-        let asked = RemoveOptions { name: Some(&answers), on_failure: &told, ..options(2) };
-        let removed = if empties { empty(&tree, &asked) } else { remove(&tree, &asked) }.unwrap();
+        let on_failure = |failure| failures.add(failure);
+        let remove_options = RemoveOptions { name: Some(&answers), on_failure: &on_failure, ..options(2) };
+        let removed =
+            if empties { empty(&tree, &remove_options) } else { remove(&tree, &remove_options) }.unwrap();
         let left = fs::read_dir(&tree).unwrap().count();
         let failures = failures.take();
         if limit == 4 {

@@ -110,32 +110,30 @@ fn exactly_the_entries_that_meet_the_conditions_are_removed() {
         let (mut before, mut stays) = (BTreeSet::new(), BTreeSet::new());
         all(&tree, &mut before);
         let would_be_empty = expected(&tree, &conditions, named, &mut stays);
-        let asked =
+        let remove_options =
             RemoveOptions { conditions: Some(&conditions), name: named, ..options([1, 2, 4][round % 3]) };
-        let dry = remove(&tree, &RemoveOptions { dry_run: true, ..asked }).unwrap();
+        let dry = remove(&tree, &RemoveOptions { dry_run: true, ..remove_options }).unwrap();
         let mut untouched = BTreeSet::new();
         all(&tree, &mut untouched);
         assert_eq!(before, untouched, "a dry run removes nothing");
-        let removed = if round % 5 == 0 { empty(&tree, &asked) } else { remove(&tree, &asked) }.unwrap();
+        let removed =
+            if round % 5 == 0 { empty(&tree, &remove_options) } else { remove(&tree, &remove_options) }
+                .unwrap();
         let mut left = BTreeSet::new();
         if tree.exists() {
             all(&tree, &mut left);
         }
         assert_eq!(left, stays, "round {round}: {conditions:?}");
-        let gone = (before.len() - left.len()) as u64;
-        let itself = u64::from(is_none && round % 5 != 0);
-        assert_eq!(removed.counts.entries + removed.counts.directories, gone + itself);
+        let removed_entries = (before.len() - left.len()) as u64;
+        let top = u64::from(is_none && round % 5 != 0);
+        assert_eq!(removed.counts.entries + removed.counts.directories, removed_entries + top);
         assert!(would_be_empty || !is_none);
-        assert_eq!(
-            tree.exists(),
-            itself == 0,
-            "the directory that is named stays where there are conditions"
-        );
+        assert_eq!(tree.exists(), top == 0, "the directory that is named stays where there are conditions");
         let without = |counts: Counts| Counts { bytes: 0, linked: 0, ..counts };
-        let itself = u64::from(is_none && round % 5 == 0);
+        let top = u64::from(is_none && round % 5 == 0);
         assert_eq!(
             without(dry.counts),
-            Counts { directories: removed.counts.directories + itself, ..without(removed.counts) },
+            Counts { directories: removed.counts.directories + top, ..without(removed.counts) },
             "round {round}: {conditions:?}"
         );
         assert!(removed.complete && dry.complete);
@@ -186,8 +184,8 @@ fn a_single_file_is_held_against_the_conditions_too() {
     let directories = Conditions { types: vec![FileType::Directory], ..Conditions::default() };
     let kept = remove(&file, &RemoveOptions { conditions: Some(&directories), ..options(1) }).unwrap();
     assert!(file.exists() && kept.counts == Counts::default());
-    let gone = remove(&file, &options(1)).unwrap();
-    assert!(!file.exists() && gone.counts.entries == 1);
+    let removed = remove(&file, &options(1)).unwrap();
+    assert!(!file.exists() && removed.counts.entries == 1);
 }
 
 #[test]

@@ -43,16 +43,16 @@ fn random_trees_go_and_are_counted() {
         let (entries, directories) = random(&tree, &mut rng, 5);
         symlink(&outside, tree.join("link")).unwrap();
         let order = [None, Some(Order::Listed), Some(Order::Inode)][round % 3];
-        let asked = RemoveOptions { order, ..options(WORKERS[round % WORKERS.len()]) };
-        let dry = remove(&tree, &RemoveOptions { dry_run: true, ..asked }).unwrap();
+        let remove_options = RemoveOptions { order, ..options(WORKERS[round % WORKERS.len()]) };
+        let dry = remove(&tree, &RemoveOptions { dry_run: true, ..remove_options }).unwrap();
         assert_eq!(Counts { bytes: 0, ..dry.counts }, only(entries + 1, directories), "round {round}");
         let removed = if round % 2 == 0 {
-            let removed = empty(&tree, &asked).unwrap();
+            let removed = empty(&tree, &remove_options).unwrap();
             assert_eq!(fs::read_dir(&tree).unwrap().count(), 0);
             fs::remove_dir(&tree).unwrap();
             Counts { directories: removed.counts.directories + 1, ..removed.counts }
         } else {
-            remove(&tree, &asked).unwrap().counts
+            remove(&tree, &remove_options).unwrap().counts
         };
         assert_eq!(removed, only(entries + 1, directories), "round {round}");
         assert!(!tree.exists());

@@ -17,8 +17,8 @@ use crate::support::{empty, options, remove};
 /// Removes a tree; returns the reports as lines.
 fn failing(path: &Path, workers: usize) -> (Removed, Vec<String>) {
     let failures = Failures::new(100);
-    let told = |failure| failures.add(failure);
-    let removed = remove(path, &RemoveOptions { on_failure: &told, ..options(workers) }).unwrap();
+    let on_failure = |failure| failures.add(failure);
+    let removed = remove(path, &RemoveOptions { on_failure: &on_failure, ..options(workers) }).unwrap();
     let mut lines: Vec<_> = failures.take().iter().map(ToString::to_string).collect();
     lines.sort();
     assert_eq!(removed.counts.failures, lines.len() as u64);
@@ -52,21 +52,21 @@ fn immutable_and_append_only_files_stay() {
             before
         };
         let before = add(&file, flag);
-        let (removed, told) = failing(&root, workers);
+        let (removed, failures) = failing(&root, workers);
         let expected = format!("remove '{}': Operation not permitted", root.join("a/b/c/7").display());
-        assert_eq!(told, [expected]);
+        assert_eq!(failures, [expected]);
         let counts = Counts { entries: 39, failures: 1, directories_kept: 4, ..Counts::default() };
         assert_eq!(removed.counts, counts);
         rustix::fs::ioctl_setflags(&file, before).unwrap();
         // A directory without write permission keeps its entries.
         let directory = File::open(root.join("a/b")).unwrap();
         let before = add(&directory, IFlags::IMMUTABLE);
-        let (_, told) = failing(&root, workers);
+        let (_, failures) = failing(&root, workers);
         let expected = format!("remove '{}': Operation not permitted", root.join("a/b/c").display());
-        assert_eq!(told, [expected]);
+        assert_eq!(failures, [expected]);
         rustix::fs::ioctl_setflags(&directory, before).unwrap();
-        let (removed, told) = failing(&root, workers);
-        assert_eq!((removed.counts.directories, told.len()), (4, 0));
+        let (removed, failures) = failing(&root, workers);
+        assert_eq!((removed.counts.directories, failures.len()), (4, 0));
         assert!(!root.exists());
     }
 }
@@ -91,19 +91,19 @@ fn entries_without_permission_stay() {
     let shut = root.join("shut");
     fs::create_dir(&shut).unwrap();
     mode(&shut, 0);
-    let (removed, told) = unprivileged(|| failing(&root, 2));
+    let (removed, failures) = unprivileged(|| failing(&root, 2));
     if !rustix::process::geteuid().is_root() {
         return;
     }
     // All entries of b can be removed, including c, but not b itself.
     let counts =
         Counts { entries: 20, directories: 2, failures: 22, directories_kept: 2, ..Counts::default() };
-    assert_eq!(removed.counts, counts, "{told:#?}");
+    assert_eq!(removed.counts, counts, "{failures:#?}");
     assert!(!shut.exists());
-    assert!(told.contains(&format!("open '{}': Permission denied", closed.display())), "{told:#?}");
+    assert!(failures.contains(&format!("open '{}': Permission denied", closed.display())), "{failures:#?}");
     let sticky = format!("remove '{}': Operation not permitted", root.join("a/b").display());
-    assert!(told.contains(&sticky), "{told:#?}");
-    let refused = told.iter().filter(|line| line.ends_with("Operation not permitted")).count();
+    assert!(failures.contains(&sticky), "{failures:#?}");
+    let refused = failures.iter().filter(|line| line.ends_with("Operation not permitted")).count();
     assert_eq!(refused, 21, "20 files and b, all in the sticky directory");
 }
 
@@ -113,9 +113,9 @@ fn a_mount_that_is_read_only_loses_nothing() {
     let root = mount.path().join("root");
     tree(&root);
     run(Command::new("mount").args(["-o", "remount,ro"]).arg(mount.path())).unwrap();
-    let (removed, told) = failing(&root, 2);
+    let (removed, failures) = failing(&root, 2);
     assert_eq!(removed.counts, Counts { failures: 40, directories_kept: 4, ..Counts::default() });
-    assert!(told.iter().all(|line| line.ends_with(": Read-only file system")), "{told:#?}");
+    assert!(failures.iter().all(|line| line.ends_with(": Read-only file system")), "{failures:#?}");
     run(Command::new("mount").args(["-o", "remount,rw"]).arg(mount.path())).unwrap();
     assert!(failing(&root, 2).1.is_empty());
 }
@@ -149,28 +149,28 @@ fn mounts_below_are_entered_only_on_request() {
     let bound = require!(Bind::new(&outside, &at));
     let file_bound = require!(Bind::new(&outside.join("a/1"), &on_file));
     for workers in [1, 2] {
-        let (removed, told) = failing(&root, workers);
+        let (removed, failures) = failing(&root, workers);
         let busy = format!("remove '{}': Device or resource busy", on_file.display());
         let mounted =
             format!("enter '{}': another file system is mounted there and is not entered", at.display());
-        assert_eq!(told, [mounted, busy]);
+        assert_eq!(failures, [mounted, busy]);
         assert_eq!(removed.counts.mounts, 1);
         assert_eq!(fs::read_dir(outside.join("a")).unwrap().count(), 21);
     }
     drop(file_bound);
     let parent = megadir::Dir::open(at.parent().unwrap()).unwrap();
-    let itself =
+    let refused =
         megadir::remove::remove_tree(&parent, b"mount", &options(1), &megadir::remove::Progress::new());
-    assert_eq!(itself.unwrap_err().kind(), ErrorKind::MountPoint);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::MountPoint);
     // Its contents may be removed, as requested.
     assert_eq!(empty(&at, &options(2)).unwrap().counts.entries, 40);
     tree(&outside);
     let failures = Failures::new(10);
-    let told = |failure| failures.add(failure);
-    let cross = RemoveOptions { cross_mounts: true, on_failure: &told, ..options(2) };
+    let on_failure = |failure| failures.add(failure);
+    let cross = RemoveOptions { cross_mounts: true, on_failure: &on_failure, ..options(2) };
     let removed = remove(&root, &cross).unwrap();
-    let told: Vec<_> = failures.take().iter().map(ToString::to_string).collect();
-    assert_eq!(told, [format!("remove '{}': Device or resource busy", at.display())]);
+    let failures: Vec<_> = failures.take().iter().map(ToString::to_string).collect();
+    assert_eq!(failures, [format!("remove '{}': Device or resource busy", at.display())]);
     assert_eq!((removed.counts.entries, removed.counts.directories_kept), (41, 2));
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     drop(bound);
@@ -206,8 +206,8 @@ fn a_subvolume_is_removed_like_a_directory() {
     fs::write(sub.join("file"), "x").unwrap();
     let frozen = root.join("a/frozen");
     require!(run(Command::new("btrfs").args(["subvolume", "snapshot", "-r"]).args([&sub, &frozen])));
-    let (removed, told) = failing(&root, 2);
-    assert_eq!(told, [format!("remove '{}': Read-only file system", frozen.join("file").display())]);
+    let (removed, failures) = failing(&root, 2);
+    assert_eq!(failures, [format!("remove '{}': Read-only file system", frozen.join("file").display())]);
     assert_eq!((removed.counts.entries, removed.counts.directories_kept), (41, 3));
     assert!(!sub.exists());
 }

@@ -40,10 +40,10 @@ pub(crate) fn in_child(test: &str) -> Option<u64> {
         .env(VARIABLE, test)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    let peak = said.lines().find_map(|line| line.split_once("grown by KiB: ")?.1.trim().parse().ok());
-    Some(peak.unwrap_or_else(|| panic!("no peak: {said}")))
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    let peak = stdout.lines().find_map(|line| line.split_once("grown by KiB: ")?.1.trim().parse().ok());
+    Some(peak.unwrap_or_else(|| panic!("no peak: {stdout}")))
 }
 
 /// Runs a closure in the child and prints the growth of its peak memory.

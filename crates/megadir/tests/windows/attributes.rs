@@ -8,7 +8,7 @@ use megadir::{AttributeChoice, BACKENDS, Dir, ErrorKind, StatMask, Strategy, Wal
 use megadir_testkit::require;
 use megadir_testkit::tree::Flat;
 
-use super::support::{TOLD, asking, assert_same, bringing, choice, examined, truth};
+use super::support::{STANDARD, asking, assert_same, bringing, choice, examined, truth};
 
 /// Sizes of the directories. Outside the full tier, only listings that return all attributes themselves get the
 /// largest.
@@ -22,17 +22,17 @@ fn every_listing_matches_the_standard_library() {
         let truth = truth(&path);
         assert_eq!(truth.len() as u64, entries);
         let directory = Dir::open(&path).unwrap();
-        let asked = (entries <= 2000 || require::full())
+        let queried = (entries <= 2000 || require::full())
             .then(|| examined(&path, &choice(&directory, BACKENDS[0], "open-each", 64 << 10)).unwrap());
         for backend in bringing(&directory) {
             let buffers: &[usize] = if entries > 5000 { &[64 << 10] } else { &[4 << 10, 64 << 10, 1 << 20] };
             for buffer_bytes in buffers {
                 let way = choice(&directory, backend, "listed", *buffer_bytes);
                 let rows = examined(&path, &way).unwrap();
-                assert!(rows.values().all(|row| row.have == backend.brings()), "{way}");
-                assert_same(&rows, &truth, TOLD, &way.to_string());
-                if let Some(asked) = &asked {
-                    assert_same(&rows, asked, StatMask::ALL, &way.to_string());
+                assert!(rows.values().all(|row| row.have == backend.provides()), "{way}");
+                assert_same(&rows, &truth, STANDARD, &way.to_string());
+                if let Some(queried) = &queried {
+                    assert_same(&rows, queried, StatMask::ALL, &way.to_string());
                 }
             }
         }
@@ -54,7 +54,7 @@ fn every_stat_backend_matches_the_standard_library() {
                 let listing = megadir::backend("by-handle").unwrap();
                 let way =
                     AttributeChoice { strategy, ..choice(&directory, listing, stat_backend.name(), 4 << 10) };
-                assert_same(&examined(&path, &way).unwrap(), &truth, TOLD, &way.to_string());
+                assert_same(&examined(&path, &way).unwrap(), &truth, STANDARD, &way.to_string());
             }
         }
     }
@@ -92,11 +92,11 @@ fn times_to_100_ns_and_sizes_beyond_32_bits_are_exact() {
     assert_eq!(truth[&b"size-21474836557"[..]].size_bytes, (5 << 32) + 77);
     for backend in bringing(&directory) {
         let way = choice(&directory, backend, "listed", 64 << 10);
-        assert_same(&examined(path, &way).unwrap(), &truth, TOLD, &way.to_string());
+        assert_same(&examined(path, &way).unwrap(), &truth, STANDARD, &way.to_string());
     }
     for stat_backend in asking() {
         let way = choice(&directory, BACKENDS[0], stat_backend.name(), 64 << 10);
-        assert_same(&examined(path, &way).unwrap(), &truth, TOLD, &way.to_string());
+        assert_same(&examined(path, &way).unwrap(), &truth, STANDARD, &way.to_string());
     }
 }
 
@@ -109,8 +109,8 @@ fn policy_choice_needs_no_query() {
         let picked = megadir::attribute_policy::choose(&directory, StatMask::ALL, threads).unwrap();
         assert_eq!((picked.stat_backend.name(), picked.listing.backend.name()), ("listed", "by-handle"));
         let rows = examined(&path, &picked).unwrap();
-        assert_same(&rows, &truth(&path), TOLD, "policy");
-        let all = TOLD | StatMask::CHANGED | StatMask::INODE | StatMask::ALLOCATED | StatMask::ACCESSED;
+        assert_same(&rows, &truth(&path), STANDARD, "policy");
+        let all = STANDARD | StatMask::CHANGED | StatMask::INODE | StatMask::ALLOCATED | StatMask::ACCESSED;
         assert!(rows.values().all(|row| row.have == all && row.inode != 0), "{rows:?}");
     }
 }
@@ -155,7 +155,7 @@ fn walk_matches_the_standard_library() {
                 queue_directories_max: 1,
                 cross_mounts: false,
                 examine: Some((*stat_backend, StatMask::ALL)),
-                tell_ends: false,
+                report_ends: false,
                 looks_again: false,
                 conditions: None,
             };
@@ -169,8 +169,8 @@ fn walk_matches_the_standard_library() {
             }
             assert_eq!(found.len(), 5, "directories that hold something");
             for (directory, rows) in found {
-                let what = format!("{} in {}", stat_backend.name(), directory.display());
-                assert_same(&rows, &truth(&directory), TOLD, &what);
+                let label = format!("{} in {}", stat_backend.name(), directory.display());
+                assert_same(&rows, &truth(&directory), STANDARD, &label);
             }
         }
     }

@@ -37,7 +37,7 @@ fn junctions_are_links_and_not_followed() {
         queue_directories_max: 9,
         cross_mounts: true,
         examine: None,
-        tell_ends: false,
+        report_ends: false,
         looks_again: false,
         conditions: None,
     };

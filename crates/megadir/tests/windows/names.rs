@@ -5,7 +5,7 @@ use megadir_testkit::require;
 use megadir_testkit::seen::{assert_same, identities, list, oracle};
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
-use super::support::{TOLD, assert_same as same_rows, bringing, choice, examined, truth};
+use super::support::{STANDARD, assert_same as same_rows, bringing, choice, examined, truth};
 
 #[test]
 fn names_with_unpaired_surrogates_are_listed_and_opened() {
@@ -30,7 +30,7 @@ fn names_with_unpaired_surrogates_are_listed_and_opened() {
             &made,
             "surrogates",
         );
-        same_rows(&examined(&path, &way).unwrap(), &truth(&path), TOLD, "surrogates");
+        same_rows(&examined(&path, &way).unwrap(), &truth(&path), STANDARD, "surrogates");
     }
     for (name, _, kind) in made {
         assert_eq!(directory.kind_of(&name).unwrap(), kind);
@@ -55,11 +55,11 @@ fn paths_beyond_260_characters_are_listed_opened_and_walked() {
         let found = list(*backend, &directory, &way.listing.options).unwrap();
         assert_same(&identities(&found), &oracle(&directory), backend.name());
         assert_eq!(found.len(), 20);
-        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), TOLD, backend.name());
+        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), STANDARD, backend.name());
     }
     for stat_backend in super::support::asking() {
         let way = choice(&directory, BACKENDS[0], stat_backend.name(), 4 << 10);
-        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), TOLD, stat_backend.name());
+        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), STANDARD, stat_backend.name());
     }
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
@@ -69,7 +69,7 @@ fn paths_beyond_260_characters_are_listed_opened_and_walked() {
         queue_directories_max: 9,
         cross_mounts: false,
         examine: None,
-        tell_ends: false,
+        report_ends: false,
         looks_again: false,
         conditions: None,
     };
@@ -95,8 +95,8 @@ fn a_directory_is_read_wherever_it_has_been_moved() {
         match list(*backend, &directory, &options) {
             // An error, instead of the directory that lies at the path now.
             Err(error) if error.kind() == ErrorKind::NotFound && require::is_wine() => {
-                let what = format!("reading a moved directory with {}", backend.name());
-                require::unavailable(&what, "Wine does not report the new path");
+                let label = format!("reading a moved directory with {}", backend.name());
+                require::unavailable(&label, "Wine does not report the new path");
             }
             found => assert_eq!(found.unwrap().len(), 50, "{}", backend.name()),
         }

@@ -24,8 +24,8 @@ fn remove(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result<Removed> 
 /// Removes; returns the reports as lines.
 fn failing(path: &Path) -> (Removed, Vec<String>) {
     let failures = Failures::new(100);
-    let told = |failure| failures.add(failure);
-    let removed = remove(path, &RemoveOptions { on_failure: &told, ..options(2) }).unwrap();
+    let on_failure = |failure| failures.add(failure);
+    let removed = remove(path, &RemoveOptions { on_failure: &on_failure, ..options(2) }).unwrap();
     let lines: Vec<_> = failures.take().iter().map(ToString::to_string).collect();
     assert_eq!((removed.counts.failures, removed.complete), (lines.len() as u64, lines.is_empty()));
     (removed, lines)
@@ -60,8 +60,8 @@ fn a_tree_is_removed_and_counted() {
         let removed = remove(&root, &options(workers)).unwrap();
         assert_eq!((removed.counts, removed.complete), (only(entries, directories), true));
         assert!(!root.exists() && scratch.path().join("beside").exists());
-        let gone = remove(&root, &options(workers)).unwrap_err();
-        assert_eq!(gone.kind(), ErrorKind::NotFound, "{gone}");
+        let error = remove(&root, &options(workers)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
 }
 
@@ -104,9 +104,9 @@ fn read_only_files_are_removed_and_unremovable_ones_stay_unchanged() {
     }
     // Sharing without delete: no other handle may remove the file.
     let held = fs::OpenOptions::new().read(true).share_mode(3).open(below.join("ß1")).unwrap();
-    let (removed, told) = failing(&root);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with(&format!("remove '{}'", below.join("ß1").display())), "{told:?}");
+    let (removed, failures) = failing(&root);
+    assert_eq!(failures.len(), 1, "{failures:?}");
+    assert!(failures[0].starts_with(&format!("remove '{}'", below.join("ß1").display())), "{failures:?}");
     let counts = Counts { entries: 3, directories: 1, failures: 1, directories_kept: 2, ..Counts::default() };
     assert_eq!(removed.counts, counts);
     assert!(fs::metadata(below.join("ß1")).unwrap().permissions().readonly());
@@ -125,8 +125,8 @@ fn entries_opened_for_removal_by_others_are_removed() {
     fs::write(root.join("file"), "text").unwrap();
     let held = fs::OpenOptions::new().read(true).share_mode(7).open(root.join("file")).unwrap();
     let failures = Failures::new(9);
-    let told = |failure| failures.add(failure);
-    let removed = remove(&root, &RemoveOptions { on_failure: &told, ..options(1) }).unwrap();
+    let on_failure = |failure| failures.add(failure);
+    let removed = remove(&root, &RemoveOptions { on_failure: &on_failure, ..options(1) }).unwrap();
     if !removed.complete && require::is_wine() {
         require::unavailable(
             "entries_opened_for_removal_by_others_are_removed",
@@ -175,13 +175,13 @@ fn only_entries_that_meet_the_conditions_are_removed() {
     tree(&root, 2, 5);
     let accepts = |name: &[u8]| name.ends_with(b"3");
     let files = Conditions { types: vec![FileType::File], ..Conditions::default() };
-    let asked = RemoveOptions { conditions: Some(&files), name: Some(&accepts), ..options(2) };
-    let removed = remove(&root, &asked).unwrap();
+    let remove_options = RemoveOptions { conditions: Some(&files), name: Some(&accepts), ..options(2) };
+    let removed = remove(&root, &remove_options).unwrap();
     assert_eq!((removed.counts, removed.complete), (only(2, 0), true));
     let past = Some(megadir::Time { seconds: 1, nanoseconds: 0 });
     let old = Conditions { before: past, ..Conditions::default() };
-    let asked = RemoveOptions { conditions: Some(&old), ..options(2) };
-    assert_eq!(remove(&root, &asked).unwrap().counts, only(0, 0));
+    let remove_options = RemoveOptions { conditions: Some(&old), ..options(2) };
+    assert_eq!(remove(&root, &remove_options).unwrap().counts, only(0, 0));
     assert!(root.join("directory 1").join("ß4").exists());
 }
 
@@ -191,7 +191,7 @@ fn cancelled_job_resumes() {
     let root = scratch.path().join("root");
     let (entries, _) = tree(&root, 10, 30);
     let parent = Dir::open(scratch.path()).unwrap();
-    let mut gone = 0;
+    let mut total = 0;
     for _ in 0..1000 {
         let progress = Progress::new();
         let seen = std::sync::atomic::AtomicU64::new(0);
@@ -201,15 +201,15 @@ fn cancelled_job_resumes() {
             }
             true
         };
-        let asked = RemoveOptions { name: Some(&accepts), ..options(2) };
-        let removed = remove_tree(&parent, b"root", &asked, &progress).unwrap();
-        gone += removed.counts.entries;
+        let remove_options = RemoveOptions { name: Some(&accepts), ..options(2) };
+        let removed = remove_tree(&parent, b"root", &remove_options, &progress).unwrap();
+        total += removed.counts.entries;
         if !removed.cancelled {
             break;
         }
         assert!(!removed.complete);
     }
-    assert_eq!(gone, entries);
+    assert_eq!(total, entries);
     assert_eq!(remove(&root, &options(2)).unwrap().counts, only(0, 1));
 }
 
@@ -302,10 +302,13 @@ fn links_of_the_system_below_wine_lead_no_removal_outside() {
     }
     let directory = Dir::open(&inside).unwrap();
     assert_eq!(directory.open_below(b"to-folder").unwrap_err().kind(), ErrorKind::NotADirectory);
-    let (removed, told) = failing(&inside);
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.iter().all(|line| line.contains("Wine would follow this symbolic link")), "{told:?}");
-    assert_eq!((removed.counts.entries, removed.counts.directories), (1, 1), "{told:?}");
+    let (removed, failures) = failing(&inside);
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    assert!(
+        failures.iter().all(|line| line.contains("Wine would follow this symbolic link")),
+        "{failures:?}"
+    );
+    assert_eq!((removed.counts.entries, removed.counts.directories), (1, 1), "{failures:?}");
     assert!(outside.join("file").exists() && outside.join("below").join("file").exists());
     let refused = remove(&inside.join("to-folder"), &options(1)).unwrap_err();
     assert!(refused.to_string().contains("Wine would follow this symbolic link"), "{refused}");

@@ -14,7 +14,7 @@ use megadir_testkit::require;
 pub(super) type Rows = BTreeMap<Vec<u8>, Attributes>;
 
 /// Attributes that the standard library returns.
-pub(super) const TOLD: StatMask =
+pub(super) const STANDARD: StatMask =
     StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED).union(StatMask::BORN);
 
 /// Rows of a directory by the standard library.
@@ -30,7 +30,7 @@ pub(super) fn truth(directory: &Path) -> Rows {
                 _ => FileType::File,
             };
             let row = Attributes {
-                have: TOLD,
+                have: STANDARD,
                 kind,
                 size_bytes: metadata.file_size(),
                 modified: time(metadata.last_write_time()),
@@ -84,12 +84,12 @@ pub(super) fn examined(path: &Path, choice: &AttributeChoice) -> Result<Rows> {
 }
 
 /// Asserts equal rows for the attributes that both have.
-pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: StatMask, what: &str) {
-    assert_eq!(found.len(), expected.len(), "{what}");
+pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: StatMask, label: &str) {
+    assert_eq!(found.len(), expected.len(), "{label}");
     for (name, expected) in expected {
         let shown = name.escape_ascii();
-        let row = found.get(name).unwrap_or_else(|| panic!("{what}: {shown} is missing"));
-        assert_eq!(row.error, 0, "{what}: {shown}");
+        let row = found.get(name).unwrap_or_else(|| panic!("{label}: {shown} is missing"));
+        assert_eq!(row.error, 0, "{label}: {shown}");
         let both = fields & row.have & expected.have;
         let reduced = |row: &Attributes| Attributes {
             have: both,
@@ -101,14 +101,14 @@ pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: StatMask, what:
             inode: if both.contains(StatMask::INODE) { row.inode } else { 0 },
             ..Attributes::NOTHING
         };
-        assert_eq!(reduced(row), reduced(expected), "{what}: {shown}");
+        assert_eq!(reduced(row), reduced(expected), "{label}: {shown}");
     }
 }
 
 /// Backends that return attributes here; unavailable ones are reported.
 pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
     let bring = |backend: &&dyn Backend| {
-        if backend.brings() == StatMask::NOTHING {
+        if backend.provides() == StatMask::NOTHING {
             return false;
         }
         let Err(refusal) = backend.probe(directory) else { return true };

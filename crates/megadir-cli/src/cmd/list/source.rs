@@ -127,7 +127,7 @@ pub(super) fn walk_options(
         cross_mounts: args.cross_mounts,
         examine,
         read_ahead: args.read_ahead.choice(),
-        tell_ends: args.summary == Some(Of::Directories),
+        report_ends: args.summary == Some(Of::Directories),
         looks_again: false,
         conditions: conditions.limits_sight().then(|| Arc::clone(conditions)),
     })

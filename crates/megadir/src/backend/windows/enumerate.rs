@@ -91,7 +91,7 @@ impl Backend for Enumerate {
         true
     }
 
-    fn brings(&self) -> StatMask {
+    fn provides(&self) -> StatMask {
         self.layout.attributes()
     }
 
@@ -238,8 +238,13 @@ impl EnumerateReader {
         Error::io("read", self.directory.path(), error)
     }
 
-    fn malformed(&self, what: &str) -> Error {
-        Error::new("read", self.directory.path(), ErrorKind::Malformed, format!("the system returned {what}"))
+    fn malformed(&self, reason: &str) -> Error {
+        Error::new(
+            "read",
+            self.directory.path(),
+            ErrorKind::Malformed,
+            format!("the system returned {reason}"),
+        )
     }
 }
 

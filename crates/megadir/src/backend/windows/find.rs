@@ -74,7 +74,7 @@ impl Backend for Find {
         self.start(directory, options, None)
     }
 
-    fn brings(&self) -> StatMask {
+    fn provides(&self) -> StatMask {
         AVAILABLE
     }
 

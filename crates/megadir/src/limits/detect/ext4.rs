@@ -76,7 +76,7 @@ pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: 
     }
     let owns = rustix::process::geteuid().as_raw() == number("resuid").unwrap_or(0);
     let in_group = number("resgid").filter(|group| *group != 0).is_some_and(|group| {
-        let of = |one: &rustix::process::Gid| one.as_raw() == group;
+        let of = |gid: &rustix::process::Gid| gid.as_raw() == group;
         of(&rustix::process::getegid()) || rustix::process::getgroups().is_ok_and(|all| all.iter().any(of))
     });
     let is_privileged =

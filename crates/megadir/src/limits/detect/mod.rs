@@ -24,21 +24,22 @@ use crate::error::{At, Result};
 use crate::file_system::FileSystem;
 use crate::mount_traits::MountTraits;
 
-pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     // The mount that is written to, which differs from the upper layer's of overlayfs.
     let is_read_only = MountTraits::of(directory).is_read_only;
-    Ok(Facts { is_read_only, absent_names: AbsentNames::now(), ..of_mount(directory, asked, mount)? })
+    Ok(Facts { is_read_only, absent_names: AbsentNames::now(), ..of_mount(directory, assumptions, mount)? })
 }
 
-fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
+fn of_mount(directory: &Dir, assumptions: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     if directory.file_system() == FileSystem::Overlay {
         match overlay::upper(directory) {
             Ok(upper) => {
-                let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
+                let mut facts = of_layer(&upper.directory, assumptions, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
                 if let Some(overlay::Lower { layers, are_all_merged }) = overlay::lower(directory) {
-                    let lower = layers.iter().map(|layer| of_layer(layer, asked, overlay::mount_of(layer)));
+                    let lower =
+                        layers.iter().map(|layer| of_layer(layer, assumptions, overlay::mount_of(layer)));
                     if let Ok(lower) = lower.collect::<Result<Vec<_>>>() {
                         upper.merge(&mut facts, lower, are_all_merged);
                     }
@@ -48,16 +49,16 @@ fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
                 return Ok(facts);
             }
             Err(why) => {
-                let mut facts = of_layer(directory, asked, mount)?;
+                let mut facts = of_layer(directory, assumptions, mount)?;
                 facts.details = Details::Overlay(why);
                 return Ok(facts);
             }
         }
     }
-    of_layer(directory, asked, mount)
+    of_layer(directory, assumptions, mount)
 }
 
-fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
+fn of_layer(directory: &Dir, assumptions: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let status = rustix::fs::fstat(directory).at("stat", directory.dir_path())?;
     let mut space = space(directory).at("statfs", directory.dir_path())?;
     let file_system = named_by(directory.file_system(), mount.as_ref());
@@ -83,8 +84,8 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         }
     }
     let mut looked =
-        entries::look(directory, asked.count, &details, status.st_size as u64, space.block_bytes)?;
-    let sample = match asked.like {
+        entries::look(directory, assumptions.count, &details, status.st_size as u64, space.block_bytes)?;
+    let sample = match assumptions.like {
         Some(like) => Sample::of(like, Known::Given, &space)?,
         None => looked.sample(directory, &space)?,
     };
@@ -97,7 +98,7 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         entries: looked.entries,
         quotas: quotas(directory, file_system, &status),
         mount,
-        ..facts(directory, asked, sample, space)
+        ..facts(directory, assumptions, sample, space)
     })
 }
 
@@ -131,8 +132,8 @@ pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::
 }
 
 fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
-    let asked = XfsDirectory::check(directory.as_fd()).and_then(directory_block_bytes);
-    match asked {
+    let queried = XfsDirectory::check(directory.as_fd()).and_then(directory_block_bytes);
+    match queried {
         Ok(bytes) => Fact::new(u64::from(bytes), Known::Read, "XFS_IOC_FSGEOMETRY"),
         Err(_) => {
             Fact::new(space.block_bytes.max(4096), Known::Assumed, "the default directory blocks of mkfs.xfs")

@@ -19,12 +19,12 @@ use crate::mounts::{self, Line};
 
 pub(super) struct Upper {
     pub(super) directory: Dir,
-    is_itself: bool,
+    is_copied_up: bool,
 }
 
 impl Upper {
     pub(super) fn adjust(&self, facts: &mut Facts) {
-        if self.is_itself {
+        if self.is_copied_up {
             return;
         }
         facts.entries =
@@ -59,7 +59,7 @@ impl Upper {
         };
         facts.merged_entries = all.map(in_all);
         let has_names = |facts: &Facts| facts.names.basis.known != Known::Assumed;
-        if (!self.is_itself || !has_names(facts))
+        if (!self.is_copied_up || !has_names(facts))
             && let Some(layer) = lower.into_iter().find(has_names)
         {
             (facts.names, facts.contents) = (layer.names, layer.contents);
@@ -195,8 +195,10 @@ pub(super) fn upper(directory: &Dir) -> Result<Upper, String> {
     }
     let below = path_below(directory, &mount).ok_or("its path is unknown")?;
     match Dir::open(layer.join(below)) {
-        Ok(directory) => Ok(Upper { directory, is_itself: true }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Upper { directory: root, is_itself: false }),
+        Ok(directory) => Ok(Upper { directory, is_copied_up: true }),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok(Upper { directory: root, is_copied_up: false })
+        }
         Err(error) => Err(error.to_string()),
     }
 }

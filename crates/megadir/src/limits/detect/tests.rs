@@ -61,13 +61,13 @@ fn directory_given_as_model_describes_future_entries() {
     Flat { entries: 10, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&own);
     Flat { entries: 10, names: Names::Longest, kinds: Kinds::Mixed, seed: 1 }.build(&other);
     let like = Dir::open(&other).unwrap();
-    let asked = Asked { like: Some(&like), ..Asked::MORE_OF_THE_SAME };
-    let found = facts(&Dir::open(&own).unwrap(), &asked).unwrap();
+    let assumptions = Asked { like: Some(&like), ..Asked::MORE_OF_THE_SAME };
+    let found = facts(&Dir::open(&own).unwrap(), &assumptions).unwrap();
     assert_eq!((found.names.value, found.names.basis.known), (NameLengths::of(255), Known::Given));
     assert_eq!(found.directory_share, 0.2);
     let names = NameLengths::of(99);
-    let asked = Asked { names: Some(&names), contents_bytes: Some(5000), ..Asked::MORE_OF_THE_SAME };
-    let found = facts(&Dir::open(&own).unwrap(), &asked).unwrap();
+    let assumptions = Asked { names: Some(&names), contents_bytes: Some(5000), ..Asked::MORE_OF_THE_SAME };
+    let found = facts(&Dir::open(&own).unwrap(), &assumptions).unwrap();
     assert_eq!(found.names.value, names);
     assert_eq!(found.contents.value.mean_bytes, 8192.0);
 }

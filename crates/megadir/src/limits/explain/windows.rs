@@ -105,8 +105,8 @@ mod tests {
         assert_eq!(limit(1142, None), Some(Limit::LinkCount));
         assert_eq!(decide(82, Step::Write, None), None);
         assert_eq!(decide(5, Step::Create, size(0, 0)), None);
-        let told = decide(112, Step::Write, size(3, 500)).unwrap().to_string();
-        assert_eq!(told, "a quota is used up (3 clusters left of it, though 500 of the volume are free)");
+        let text = decide(112, Step::Write, size(3, 500)).unwrap().to_string();
+        assert_eq!(text, "a quota is used up (3 clusters left of it, though 500 of the volume are free)");
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Bulk for InodeTables {
 
     fn prepare(&mut self, source: &Arc<Device>, wanted: &[Wanted]) {
         let samples = wanted.iter().step_by(wanted.len() / SAMPLES + 1);
-        let offsets = samples.filter_map(|one| self.range(source, std::slice::from_ref(one))?.1);
+        let offsets = samples.filter_map(|sample| self.range(source, std::slice::from_ref(sample))?.1);
         self.is_cold = !offsets.into_iter().all(|offset| source.is_cached(offset));
         if !self.is_cold {
             return;

@@ -215,19 +215,19 @@ impl<B: Bulk> Shared<B> {
 
     /// Checks that a directory's entries can be read, without syncing.
     fn probe(&self, directory: &Dir) -> Result<Volume<B::Source>> {
-        let itself = StatxRequest::new(self.want | VOLUME_ID).itself(directory)?;
-        if !itself.have.contains(VOLUME_ID) {
+        let own = StatxRequest::new(self.want | VOLUME_ID).of_directory(directory)?;
+        if !own.have.contains(VOLUME_ID) {
             return Err(unavailable(directory, "the kernel reports no mount IDs (Linux before 5.8)"));
         }
-        let Some(mount) = self.mounts.by_id(itself.mount) else {
+        let Some(mount) = self.mounts.by_id(own.mount) else {
             return Err(unavailable(
                 directory,
                 "the directory's mount is not visible in this mount namespace",
             ));
         };
         let source = B::probe(directory, mount).map_err(|reason| unavailable(directory, reason))?;
-        let have = itself.have & self.want;
-        Ok(Volume { source, device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
+        let have = own.have & self.want;
+        Ok(Volume { source, device: own.device, mount: own.mount, have, settled: Time::EPOCH })
     }
 
     fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume<B::Source>> {
@@ -267,7 +267,7 @@ const VOLUME_ID: StatMask = StatMask::DEVICE.union(StatMask::MOUNT);
 impl<B: Bulk> BulkReader<B> {
     /// Switches to the directory's device and mount: in a tree they may differ.
     fn switch_to(&mut self, directory: &Dir) -> Result<()> {
-        let here = StatxRequest::new(VOLUME_ID).itself(directory)?;
+        let here = StatxRequest::new(VOLUME_ID).of_directory(directory)?;
         if !self.volume.is_of(here.device, here.mount) {
             // No new probe for one seen before: a walk may go back and forth.
             self.volume = match self.shared.known(here.device, here.mount) {
@@ -300,7 +300,7 @@ impl<B: Bulk> BulkReader<B> {
 
 impl<B: Bulk> BulkReader<B> {
     /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
-    fn ask(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
+    fn query(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
         let Volume { ref source, device, mount, have, settled } = self.volume;
         let mut filled = 0;
         let mut left = &self.wanted[..];
@@ -349,9 +349,9 @@ impl<B: Bulk> Examine for BulkReader<B> {
         self.switch_to(directory)?;
         self.gather(batch);
         rows.resize(batch.len(), Attributes::failed(PENDING));
-        if self.ask(directory, rows) < rows.len() {
+        if self.query(directory, rows) < rows.len() {
             for (row, record) in rows.iter_mut().zip(entries(batch)).filter(|(row, _)| row.error == PENDING) {
-                *row = self.statx.ask(directory, record.c_name());
+                *row = self.statx.query(directory, record.c_name());
                 self.singly += 1;
             }
         }

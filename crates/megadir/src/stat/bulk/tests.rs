@@ -40,14 +40,14 @@ fn all<B: Bulk>(bulk: &mut BulkReader<B>, directory: &Dir) -> u64 {
     entries
 }
 
-fn one<B: Bulk>(directory: &Dir) -> BulkReader<B> {
+fn reader_of<B: Bulk>(directory: &Dir) -> BulkReader<B> {
     readers(directory, StatMask::ALL, 1).unwrap().pop().unwrap()
 }
 
 fn in_bulk<B: Bulk>(mounted: &Mounted) {
     let path = mounted.path().join("files");
     let directory = settled(&path, 5000);
-    let mut reader = one::<B>(&directory);
+    let mut reader = reader_of::<B>(&directory);
     assert_eq!((all(&mut reader, &directory), reader.singly), (5000, 0));
     // One inode under many names.
     for link in 0..300 {
@@ -55,7 +55,7 @@ fn in_bulk<B: Bulk>(mounted: &Mounted) {
             .unwrap();
     }
     std::thread::sleep(UNSETTLED + Duration::from_millis(100));
-    let mut reader = one::<B>(&directory);
+    let mut reader = reader_of::<B>(&directory);
     assert_eq!((all(&mut reader, &directory), reader.singly), (5300, 0));
     // Two files changed and one created after the listing began.
     std::fs::write(path.join(format!("{:032}", 17)), "longer").unwrap();
@@ -84,7 +84,7 @@ fn thinly<B: Bulk>(mounted: &Mounted) {
         std::fs::rename(path.join(&name), elsewhere.join(&name)).unwrap();
     }
     // Moving changed only the moved files.
-    let mut reader = one::<B>(&directory);
+    let mut reader = reader_of::<B>(&directory);
     assert_eq!(all(&mut reader, &directory), 4000);
     assert!((3000..=4000).contains(&reader.singly), "{} asked singly", reader.singly);
 }
@@ -109,7 +109,7 @@ fn mistaken<B: Bulk>(mounted: &Mounted) {
         assert!(listed.push(entry.file_name().as_encoded_bytes(), inode, kind, 0));
     }
     assert!(listed.push(b"gone", u64::from(u32::MAX) + 1, FileType::File, 0));
-    let mut reader = one::<B>(&directory);
+    let mut reader = reader_of::<B>(&directory);
     // A few may be distant from the others.
     assert_eq!(all(&mut reader, &directory), 30);
     let apart = reader.singly;
@@ -148,7 +148,7 @@ fn threads_sync_once_and_know_the_same() {
 #[test]
 fn nothing_but_a_whole_batch_is_examined_on_another_file_system() {
     let mounted = require!(Mounted::make(&BTRFS));
-    let mut reader = one::<TreeSearch>(&Dir::open(mounted.path()).unwrap());
+    let mut reader = reader_of::<TreeSearch>(&Dir::open(mounted.path()).unwrap());
     let mut rows = vec![crate::Attributes::NOTHING];
     let empty = Batch::from_checked(&[], Checked::default(), false);
     let error = reader.examine(&Dir::open("/proc").unwrap(), empty, &mut rows).unwrap_err();
