@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     let done = match parsed {
         _ if let Some(error) = detached_value(&program, &words) => Err(error),
         Ok(_) if let Some(line) = tips::misread(&program, &words) => Err(CliError::usage(line)),
-        Ok(cli) if cli.command.asks_for_help() => ui::output::print(&short_help("list")),
+        Ok(cli) if cli.command.requests_help() => ui::output::print(&short_help("list")),
         Ok(cli) => cmd::run(&cli.command),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
@@ -194,11 +194,11 @@ mod tests {
         }
     }
 
-    fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
-        let lists = |one: &Arg, other: &Arg| {
-            command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
+    fn excludes(command: &Command, a: &Arg, b: &Arg) -> bool {
+        let lists = |a: &Arg, b: &Arg| {
+            command.get_arg_conflicts_with(a).iter().any(|found| found.get_id() == b.get_id())
         };
-        lists(one, other) || lists(other, one)
+        lists(a, b) || lists(b, a)
     }
 
     fn check(command: &Command, path: &str, accepted: &mut Vec<String>) {

@@ -5,7 +5,7 @@ use std::process::Output;
 
 /// Ignores line wrapping, and accepts stdout or stderr.
 #[track_caller]
-pub fn says(output: &Output, code: i32, words: &str) {
+pub fn assert_output(output: &Output, code: i32, words: &str) {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
     let all = format!("{out} {err}").split_whitespace().collect::<Vec<_>>().join(" ");

@@ -53,8 +53,8 @@ pub(in crate::cmd) fn percent(part: f64) -> String {
     }
 }
 
-pub(in crate::cmd) fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+pub(in crate::cmd) fn plural(number: u64, singular: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { singular } else { many })
 }
 
 pub(in crate::cmd) fn seconds(seconds: f64) -> String {

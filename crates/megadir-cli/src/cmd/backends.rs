@@ -44,9 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         refused: probed.err().map(|error| error.reason()),
     };
     let picked = (listed.backend.name(), examined.stat_backend.name());
-    let backends = BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.0, one.probe(&directory)));
-    let stat_backends =
-        STAT_BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.1, one.probe(&directory)));
+    let backends = BACKENDS
+        .iter()
+        .map(|backend| way(backend.name(), backend.about(), picked.0, backend.probe(&directory)));
+    let stat_backends = STAT_BACKENDS
+        .iter()
+        .map(|backend| way(backend.name(), backend.about(), picked.1, backend.probe(&directory)));
     let mut text = String::new();
     if args.json {
         text.extend(backends.map(|way| json("backend", &way)));

@@ -63,12 +63,12 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
 #[cfg(windows)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let stop = Arc::clone(stop);
-    let asked = move || {
+    let stop_or_exit = move || {
         if stop.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
     };
-    megadir_bench::console::on_interrupt(asked)
+    megadir_bench::console::on_interrupt(stop_or_exit)
 }
 
 /// If the system allows no thread, the work runs in the main thread: then only the second Ctrl-C is certain to end the program.

@@ -82,13 +82,13 @@ fn check(
 ) -> Result<u8, CliError> {
     let complaints = RefCell::new(ErrorLimiter::new(args.all_errors));
     let on_misfit = |path: &[u8], kind: FileType| {
-        let what = if kind == FileType::Directory {
+        let problem = if kind == FileType::Directory {
             "a directory that the layout does not have"
         } else {
             "does not fit"
         };
         let path = || names::to_os(path).map(|path| args.directory.join(path)).unwrap_or_default();
-        complaints.borrow_mut().print(what, 1, || format!("{}: {what}", quoted(&path())));
+        complaints.borrow_mut().print(problem, 1, || format!("{}: {problem}", quoted(&path())));
     };
     let on_failure = |error: Error| complaints.borrow_mut().print(&kind(&error), 1, || describe(&error));
     let progress = reshard::Progress::new();

@@ -132,14 +132,14 @@ fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
     if args.entries <= UNASKED_MAX {
         return Ok(true);
     }
-    let what = needed(args, &Needs::of(files, &args.directory));
+    let amount = needed(args, &Needs::of(files, &args.directory));
     #[cfg(any(target_os = "linux", windows))]
     if !args.yes {
         let unasked = "(--yes skips the question, --dry-run prints what would be created)";
-        return crate::cmd::mass_change::ask(&format!("create {what}"), unasked);
+        return crate::cmd::mass_change::ask(&format!("create {amount}"), unasked);
     }
     if !args.quiet {
-        eprintln!("megadir: creating {what}");
+        eprintln!("megadir: creating {amount}");
     }
     Ok(true)
 }
@@ -193,13 +193,13 @@ fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, Cl
         text.push_str(&format!(", {more}{}", counted(filled.directories_made, "directory", "directories")));
     }
     text.push_str(&format!(", {bytes} bytes of content\n"));
-    for (count, what) in [
+    for (count, state) in [
         (filled.already, "present already"),
         (filled.completed, "would be completed"),
         (filled.taken, "cannot be created: the name is taken"),
     ] {
         if count > 0 {
-            text.push_str(&format!("{} {what}\n", files_of(count)));
+            text.push_str(&format!("{} {state}\n", files_of(count)));
         }
     }
     if !files.is_flat() {
@@ -247,9 +247,9 @@ fn summary(filled: &Filled, files: &Files) -> String {
     }
     let others =
         [(filled.already, "existed already"), (filled.completed, "completed"), (filled.taken, "left alone")];
-    for (count, what) in others {
+    for (count, state) in others {
         if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
+            text.push_str(&format!(", {count} {state}"));
         }
     }
     text

@@ -38,21 +38,21 @@ pub(in crate::cmd) const UNASKED_MAX: u64 = 1000;
 /// The narrowest usual terminal, less the space after the question and the answer.
 const QUESTION_COLUMNS: usize = 78;
 
-pub(in crate::cmd) fn question(what: &str) -> String {
+pub(in crate::cmd) fn question(action: &str) -> String {
     let mut text = String::new();
-    wrapped(&mut text, QUESTION_COLUMNS, ("", "  "), &format!("megadir: {what}? [y/N]"));
+    wrapped(&mut text, QUESTION_COLUMNS, ("", "  "), &format!("megadir: {action}? [y/N]"));
     text.pop();
     text.push(' ');
     text
 }
 
 /// `true` for yes. Fails without a terminal; `unasked` says how to do without.
-pub(in crate::cmd) fn ask(what: &str, unasked: &str) -> Result<bool, CliError> {
+pub(in crate::cmd) fn ask(action: &str, unasked: &str) -> Result<bool, CliError> {
     let mut stderr = io::stderr();
     if !(io::stdin().is_terminal() && stderr.is_terminal()) {
-        return Err(CliError::usage(format!("{what}: there is no terminal to ask on {unasked}")));
+        return Err(CliError::usage(format!("{action}: there is no terminal to ask on {unasked}")));
     }
-    if stderr.write_all(question(what).as_bytes()).is_err() {
+    if stderr.write_all(question(action).as_bytes()).is_err() {
         return Ok(false);
     }
     let mut answer = String::new();

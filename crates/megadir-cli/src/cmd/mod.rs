@@ -100,8 +100,8 @@ mod unavailable {
         }
 
         pub(in crate::cmd) fn refuse(&self, command: &str, instead: &str) -> Result<u8, CliError> {
-            let asked = if self.anything.is_empty() { "" } else { "; nothing was changed" };
-            Err(CliError::nothing_ran(format!("{command}: unavailable on this system{asked}; {instead}")))
+            let unchanged = if self.anything.is_empty() { "" } else { "; nothing was changed" };
+            Err(CliError::nothing_ran(format!("{command}: unavailable on this system{unchanged}; {instead}")))
         }
     }
 }
@@ -140,8 +140,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn asks_for_help(&self) -> bool {
-        matches!(self, Self::List(args) if args.asks_for_help())
+    pub(crate) fn requests_help(&self) -> bool {
+        matches!(self, Self::List(args) if args.requests_help())
     }
 }
 

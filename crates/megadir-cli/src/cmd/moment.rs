@@ -67,8 +67,8 @@ fn date(text: &str) -> Result<(Time, Time), String> {
         local.ok_or_else(|| format!("no such date: '{text}': write 2026-11-01 or 2026-11-01T12:30"))?;
     let local = Local.from_local_datetime(&local);
     // Sorted here: chrono 0.4.45 returns the later one as the earliest.
-    let both = local.earliest().zip(local.latest()).map(|(one, other)| (time(one), time(other)));
-    let both = both.map(|(one, other)| (one.min(other), one.max(other)));
+    let both = local.earliest().zip(local.latest()).map(|(a, b)| (time(a), time(b)));
+    let both = both.map(|(a, b)| (a.min(b), a.max(b)));
     both.ok_or_else(|| format!("no such local time: '{text}': clocks were set past it"))
 }
 

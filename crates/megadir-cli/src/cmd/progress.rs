@@ -64,17 +64,17 @@ impl Counter {
 }
 
 impl Progress {
-    /// `what` follows the number: "entries read". If `is_quiet`, only a terminal has the line.
-    pub(in crate::cmd) fn new(what: &'static str, is_quiet: bool) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), what, is_quiet, || None)
+    /// `label` follows the number: "entries read". If `is_quiet`, only a terminal has the line.
+    pub(in crate::cmd) fn new(label: &'static str, is_quiet: bool) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), label, is_quiet, || None)
     }
 
     /// `estimate` is called in the drawing thread, and only if the command takes long.
     pub(in crate::cmd) fn with_estimate(
-        what: &'static str,
+        label: &'static str,
         estimate: impl FnOnce() -> Option<u64> + Send + 'static,
     ) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), what, false, estimate)
+        Self::on(ProgressDrawTarget::stderr(), label, false, estimate)
     }
 
     /// For work without a number, such as a sample: nothing on a terminal, elsewhere the lines after [`LONG`].
@@ -88,7 +88,7 @@ impl Progress {
 
     fn on(
         target: ProgressDrawTarget,
-        what: &'static str,
+        label: &'static str,
         is_quiet: bool,
         estimate: impl FnOnce() -> Option<u64> + Send + 'static,
     ) -> Self {
@@ -97,8 +97,8 @@ impl Progress {
         let named = std::thread::Builder::new().name("megadir-progress".to_owned());
         let thread = match (is_hidden, is_quiet) {
             (true, true) => None,
-            (true, false) => named.spawn(move || mention(what, &counted)).ok(),
-            (false, _) => named.spawn(move || draw(target, what, estimate, &counted)).ok(),
+            (true, false) => named.spawn(move || mention(label, &counted)).ok(),
+            (false, _) => named.spawn(move || draw(target, label, estimate, &counted)).ok(),
         };
         Self { counter, is_drawn: !is_hidden && thread.is_some(), thread }
     }
@@ -219,12 +219,12 @@ impl Drop for Ends<'_> {
     }
 }
 
-fn mention(what: &str, counter: &Counter) {
+fn mention(label: &str, counter: &Counter) {
     let (started, mut due) = (Instant::now(), LONG);
     while !counter.ended.load(Ordering::Acquire) {
         let left = due.saturating_sub(started.elapsed());
         if left.is_zero() {
-            eprintln!("megadir: {}", long(what, due, counter.done.load(Ordering::Relaxed)));
+            eprintln!("megadir: {}", long(label, due, counter.done.load(Ordering::Relaxed)));
             due *= AGAIN;
         } else {
             std::thread::park_timeout(left);
@@ -232,7 +232,7 @@ fn mention(what: &str, counter: &Counter) {
     }
 }
 
-fn long(what: &str, after: Duration, done: u64) -> String {
+fn long(label: &str, after: Duration, done: u64) -> String {
     let after = match after.as_secs() {
         seconds if seconds < 60 => format!("{seconds} s"),
         seconds if seconds < 3600 => format!("{} min", seconds / 60),
@@ -240,11 +240,11 @@ fn long(what: &str, after: Duration, done: u64) -> String {
     };
     match done {
         0 => format!("still working after {after}"),
-        done => format!("still working after {after}: {} {what} so far", grouped(done)),
+        done => format!("still working after {after}: {} {label} so far", grouped(done)),
     }
 }
 
-fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Option<u64>, counter: &Counter) {
+fn draw(target: ProgressDrawTarget, label: &str, estimate: impl FnOnce() -> Option<u64>, counter: &Counter) {
     let (started, mut target, mut estimate) = (Instant::now(), Some(target), Some(estimate));
     // Hidden at first, so that its rate counts from the start.
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
@@ -262,7 +262,7 @@ fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Optio
         let total = counter.total();
         let about = counter.about.load(Ordering::Relaxed);
         if shown.replace((total.is_some(), about)) != Some((total.is_some(), about)) {
-            set_style(&bar, &template(what, total.is_some(), about));
+            set_style(&bar, &template(label, total.is_some(), about));
         }
         match total {
             Some(total) => bar.set_length(total),
@@ -276,12 +276,12 @@ fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Optio
     bar.finish_and_clear();
 }
 
-fn template(what: &str, is_known: bool, about: bool) -> String {
+fn template(label: &str, is_known: bool, about: bool) -> String {
     if !is_known {
-        return format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}} so far");
+        return format!("{{spinner}} {{done}} {label}, {{rate}}, {{elapsed}} so far");
     }
     let about = if about { "about " } else { "" };
-    format!("{{wide_bar}} {{done}} of {about}{{all}} {what}, {{rate}}, {{eta}} left")
+    format!("{{wide_bar}} {{done}} of {about}{{all}} {label}, {{rate}}, {{eta}} left")
 }
 
 /// Keys `{done}`, `{all}` and `{rate}` in addition to indicatif's.

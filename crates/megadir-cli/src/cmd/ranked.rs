@@ -259,11 +259,11 @@ fn of_first<T: Serialize + DeserializeOwned>(
     own: impl FnOnce() -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let own = (world.rank() == 0).then(own);
-    let said = own.as_ref().map(|own| own.as_ref().map_err(|error| error.code));
-    let said = world.send_to_all(&message(&said)?).map_err(failed)?;
+    let status = own.as_ref().map(|own| own.as_ref().map_err(|error| error.code));
+    let status = world.send_to_all(&message(&status)?).map_err(failed)?;
     match own {
         Some(own) => own,
-        None => match parsed::<Option<Result<T, u8>>>(&said)? {
+        None => match parsed::<Option<Result<T, u8>>>(&status)? {
             Some(Ok(value)) => Ok(value),
             Some(Err(code)) => Err(CliError { message: String::new(), code }),
             None => Err(failed("rank 0 said nothing")),
@@ -302,8 +302,8 @@ fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, 
     loop {
         interrupt.beats();
         if interrupt.asked() {
-            let asked = Instant::now();
-            while is_temporary && asked.elapsed() < REMOVING_MAX {
+            let since = Instant::now();
+            while is_temporary && since.elapsed() < REMOVING_MAX {
                 interrupt.beats();
                 // Rank 0 may wait until its order is received.
                 let _ = world.receive();
@@ -381,12 +381,12 @@ fn drive(world: &World, work: &Work<'_>, interrupt: &Interrupt, begun: &mut Begu
 impl Driver<'_> {
     /// After an error, waits for the ranks that still work, unless they hang.
     fn hand_out(&mut self) -> Result<(), CliError> {
-        let what = match self.work.request.kind {
+        let label = match self.work.request.kind {
             Kind::Scan | Kind::Usage => "entries read",
             Kind::Remove => "entries removed",
         };
         // Rank 0 prints lines of its own where there is no terminal.
-        let shown = super::progress::Progress::new(what, true);
+        let shown = super::progress::Progress::new(label, true);
         let (before, started) = (self.begun.schedule.progress().entries, Instant::now());
         let (mut error, mut reported) = (None, started);
         loop {

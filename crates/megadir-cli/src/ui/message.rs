@@ -99,8 +99,8 @@ pub(crate) fn unexamined(directory: &Path, first: &[u8], count: u64, reason: &st
     format!("examine {first}{others}: {reason}")
 }
 
-pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
+pub(crate) fn counted(count: u64, singular: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { several })
 }
 
 #[cfg(test)]

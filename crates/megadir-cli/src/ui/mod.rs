@@ -13,7 +13,7 @@ pub(crate) mod screen;
 pub(crate) use megadir::sizes;
 
 /// By `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.
-pub(crate) fn wants_color(is_terminal: bool) -> bool {
+pub(crate) fn uses_color(is_terminal: bool) -> bool {
     let is = |name: &str, word: &str| std::env::var_os(name).is_some_and(|value| value == word);
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if set("NO_COLOR") {

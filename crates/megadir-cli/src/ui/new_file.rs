@@ -58,26 +58,26 @@ impl NewFile {
 }
 
 pub(crate) struct NewPage {
-    what: &'static str,
+    kind: &'static str,
     file: NewFile,
 }
 
 impl NewPage {
     /// Errors show early: nothing was `worked` then.
-    pub(crate) fn prepare(what: &'static str, worked: &str, path: &Path) -> Result<Self, CliError> {
+    pub(crate) fn prepare(kind: &'static str, worked: &str, path: &Path) -> Result<Self, CliError> {
         let file = NewFile::create(path).map_err(|error| {
             let (path, reason) = (quoted(path), reason(&error));
-            CliError::nothing_ran(format!("cannot write the {what} {path}: {reason}; nothing was {worked}"))
+            CliError::nothing_ran(format!("cannot write the {kind} {path}: {reason}; nothing was {worked}"))
         })?;
-        Ok(Self { what, file })
+        Ok(Self { kind, file })
     }
 
     pub(crate) fn write(self, page: &str) -> Result<(), CliError> {
-        let (what, path) = (self.what, quoted(&self.file.path));
+        let (kind, path) = (self.kind, quoted(&self.file.path));
         self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
-            CliError::some_failed(format!("cannot write the {what} {path}: {}", reason(&error)))
+            CliError::some_failed(format!("cannot write the {kind} {path}: {}", reason(&error)))
         })?;
-        eprintln!("megadir: wrote the {what} {path}; open it in a browser");
+        eprintln!("megadir: wrote the {kind} {path}; open it in a browser");
         Ok(())
     }
 }

@@ -45,8 +45,8 @@ fn ext4_keeps_the_size_of_an_aged_directory_and_btrfs_gives_it_back() {
         assert_eq!((bytes(0, "/aged/files"), bytes(1, "/aged/files")), (None, Some(MORE)));
         assert_eq!(bytes(1, "/used/files"), Some(FILES));
         assert!(full > fresh, "{built}");
-        let told = format!("a directory of {FILES} files that had held 12 300 was of ");
-        assert!(out.contains(&told), "{out}");
+        let sentence = format!("a directory of {FILES} files that had held 12 300 was of ");
+        assert!(out.contains(&sentence), "{out}");
         match on.name {
             "ext4" => {
                 assert_eq!(now, full);

@@ -31,10 +31,10 @@ fn methods_are_compared_on_files_of_their_own() {
         here.path(),
         &["bench", "run", "attributes", "-v", "--quick", "--entries=300,1200", "--rounds=6", "--warm-up=1"],
     );
-    for says in
+    for phrase in
         ["of all 1 200 files read?", "of all 300 files read?", "speed-up", "getdents-statx-inode    1 200"]
     {
-        assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
+        assert!(all.contains(phrase), "nothing about '{phrase}' in:\n{all}");
     }
     let judged = all.contains("The claim of the article (wholetomato.com) that std::filesystem");
     // Beside other work, no claim is judged.
@@ -55,10 +55,10 @@ fn first_runs_use_files_never_read_before() {
         here.path(),
         &["bench", "run", "attributes", "-v", "--quick", "--entries", "20", "--cache", "warm,unseen"],
     );
-    for says in
+    for phrase in
         ["The source's table, measured here", " first, unseen ", " second ", "of all 20 files read? (unseen)"]
     {
-        assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
+        assert!(all.contains(phrase), "nothing about '{phrase}' in:\n{all}");
     }
     let record = record(here.path());
     assert!(record.contains("\"cache\":\"unseen\"") && !record.contains("unequal-work"));

@@ -119,7 +119,7 @@ fn every_kind_of_change_has_its_line() {
     let lab = Lab::new();
     assert!(lab.lines(&[]).is_empty());
     change(&lab.tree());
-    let told = [
+    let expected = [
         "modified a (size, mtime, ctime)",
         "removed b",
         "removed d/c",
@@ -128,8 +128,8 @@ fn every_kind_of_change_has_its_line() {
         "added new",
         "line",
     ];
-    assert_eq!(lab.lines(&[]), told);
-    assert_eq!(lab.lines(&["--list-all", "-j", "3"]), told);
+    assert_eq!(lab.lines(&[]), expected);
+    assert_eq!(lab.lines(&["--list-all", "-j", "3"]), expected);
     let output = lab.changes(&["-0"]);
     let records: Vec<String> =
         output.stdout.split(|byte| *byte == 0).map(|record| String::from_utf8_lossy(record).into()).collect();
@@ -233,7 +233,7 @@ fn terminal_shows_that_nothing_changed() {
     let lab = Lab::new();
     lab.scan(|metadata| metadata.started_ns = i64::MAX);
     assert_eq!(lab.lines(&[]).len(), 0);
-    for (options, told) in [
+    for (options, expected) in [
         ("", "megadir: no changes since the inventory\r\n"),
         ("--only added", "megadir: no changes of these kinds since the inventory\r\n"),
         ("--json", ""),
@@ -241,7 +241,7 @@ fn terminal_shows_that_nothing_changed() {
     ] {
         let line = format!("script -qec \"$M changes inventory.parquet {options}\" /dev/null < /dev/null");
         let ran = shell(lab.scratch.path(), &line);
-        assert_eq!(String::from_utf8(ran.out).unwrap(), told, "{options}");
+        assert_eq!(String::from_utf8(ran.out).unwrap(), expected, "{options}");
     }
 }
 
@@ -304,9 +304,9 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
     let mut below = lab.command(&["--files0-from", "../../list"]);
     fs::write(&list, "c\0../d/c\0../b\0").unwrap();
     let output = below.current_dir(lab.tree().join("moved")).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap().replace(&format!("{tree}/"), "");
-    let told: Vec<_> = told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
-    assert_eq!(told, [["removed", "b"], ["removed", "d/c"], ["added", "moved/c"]]);
+    let changed = String::from_utf8(output.stdout).unwrap().replace(&format!("{tree}/"), "");
+    let changed: Vec<_> = changed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(changed, [["removed", "b"], ["removed", "d/c"], ["added", "moved/c"]]);
     fs::write(&list, "tree/d/../a\0tree/a\0").unwrap();
     let output = lab.changes(&["--files0-from", "list"]);
     assert_eq!(output.status.code(), Some(1));
@@ -398,10 +398,10 @@ fn unreadable_directories_are_not_reported_removed() {
     let nobody = |options: &[&str]| lab.command(options).uid(65534).gid(65534).output().unwrap();
     let output = nobody(&[]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let (told, complaints) =
+    let (printed, complaints) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(told.lines().count(), 2, "{told}");
-    assert!(!told.contains("removed"), "{told}");
+    assert_eq!(printed.lines().count(), 2, "{printed}");
+    assert!(!printed.contains("removed"), "{printed}");
     assert!(complaints.contains("Permission denied") && complaints.contains("incomplete"), "{complaints}");
     fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
     let output = nobody(&["--update"]);
@@ -432,8 +432,11 @@ fn entries_without_permission_keep_their_rows() {
     assert_eq!(fs::read(lab.inventory()).unwrap(), before, "{update:?}");
     fs::set_permissions(lab.tree().join("e"), PermissionsExt::from_mode(0o755)).unwrap();
     fs::write(&file, "other contents than before").unwrap();
-    let told = String::from_utf8(lab.changes(&[]).stdout).unwrap();
-    assert!(told.lines().any(|line| line.starts_with("modified") && line.contains("tree/e/file")), "{told}");
+    let printed = String::from_utf8(lab.changes(&[]).stdout).unwrap();
+    assert!(
+        printed.lines().any(|line| line.starts_with("modified") && line.contains("tree/e/file")),
+        "{printed}"
+    );
 }
 
 #[test]

@@ -31,6 +31,6 @@ fn dry_run_names_leftovers_and_removes_nothing() {
     std::fs::remove_dir(at.join("d/megadir-bench-alien0")).expect("removed");
     let nothing = "megadir: no leftovers of killed runs in 'd'\n".to_owned();
     assert_eq!(clean(at, &["d", "--dry-run"]), (Some(0), String::new(), nothing));
-    let (code, _, said) = clean(at, &["missing", "--dry-run"]);
-    assert_eq!((code, said.as_str()), (Some(3), "megadir: clean 'missing': No such file or directory\n"));
+    let (code, _, message) = clean(at, &["missing", "--dry-run"]);
+    assert_eq!((code, message.as_str()), (Some(3), "megadir: clean 'missing': No such file or directory\n"));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use megadir_testkit::mount::{EXT4, Mount};
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 
 use crate::support::{caches_are_dropped, output_of};
 
@@ -22,14 +22,18 @@ fn forbidden_or_unavailable_cache_states_are_refused_before_writing() {
     let at = directory.path();
     let small = ["lookup", "--quick", "--entries", "100"];
     let with = |more: &[&'static str]| bench_run(at, &[&small[..], more].concat());
-    says(&with(&["--cache", "vfs-cold"]), 2, "allow that with --drop-caches");
-    says(&with(&["--drop-caches"]), 2, "no cache state needs it; add --cache vfs-cold");
-    says(&with(&["--cache", "frozen"]), 2, "expected one of warm, unseen, data-cold, vfs-cold");
-    says(&with(&["--cache", "data-cold"]), 3, "nothing is left to compare");
+    assert_output(&with(&["--cache", "vfs-cold"]), 2, "allow that with --drop-caches");
+    assert_output(&with(&["--drop-caches"]), 2, "no cache state needs it; add --cache vfs-cold");
+    assert_output(&with(&["--cache", "frozen"]), 2, "expected one of warm, unseen, data-cold, vfs-cold");
+    assert_output(&with(&["--cache", "data-cold"]), 3, "nothing is left to compare");
     let on_tmpfs = ["--dir", "/dev/shm", "--cache", "vfs-cold", "--drop-caches"];
-    says(&with(&on_tmpfs), 3, "tmpfs has no cold state: it stores its data in the cache");
-    says(&with(&["--dir", "/dev/shm", "--dry-run"]), 0, "cache warm: available");
-    says(&with(&["--dir", "/dev/shm", "--dry-run"]), 0, "vfs-cold: unavailable: tmpfs has no cold state");
+    assert_output(&with(&on_tmpfs), 3, "tmpfs has no cold state: it stores its data in the cache");
+    assert_output(&with(&["--dir", "/dev/shm", "--dry-run"]), 0, "cache warm: available");
+    assert_output(
+        &with(&["--dir", "/dev/shm", "--dry-run"]),
+        0,
+        "vfs-cold: unavailable: tmpfs has no cold state",
+    );
     assert!(is_empty(at));
 }
 
@@ -57,9 +61,9 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     let arguments = [study.as_str(), "--quick", "--entries", "3000", "--dir", below, "--seed", "3"];
     let cold = ["-v", "--cache", "warm,vfs-cold", "--drop-caches", "--output", "r"];
     let output = bench_run(at, &[&arguments[..], &cold].concat());
-    says(&output, 0, "How much does a cold cache cost?");
-    says(&output, 0, "dropping the caches of the whole machine before each of 22 blocks");
-    says(&output, 0, "vfs-cold against itself");
+    assert_output(&output, 0, "How much does a cold cache cost?");
+    assert_output(&output, 0, "dropping the caches of the whole machine before each of 22 blocks");
+    assert_output(&output, 0, "vfs-cold against itself");
     let record = std::fs::read_to_string(at.join("r")).expect("readable");
     let blocks = |arms: std::ops::Range<u32>, phase: &str| -> Vec<&str> {
         let of = |line: &&str| {
@@ -80,9 +84,13 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     assert!(!record.contains("arm-left-out") && !record.contains("cold-without-reads"), "{record}");
     // Resuming it would drop caches again.
     let resumed = bench_run(at, &["--resume", "r"]);
-    says(&resumed, 3, "it is complete");
+    assert_output(&resumed, 3, "it is complete");
     let cut: String = record.lines().take(30).map(|line| format!("{line}\n")).collect();
     std::fs::write(at.join("cut"), cut).expect("writable");
-    says(&bench_run(at, &["--resume", "cut"]), 2, "allow it again with --drop-caches");
-    says(&bench_run(at, &["--resume", "cut", "--drop-caches"]), 0, "How much does a cold cache cost?");
+    assert_output(&bench_run(at, &["--resume", "cut"]), 2, "allow it again with --drop-caches");
+    assert_output(
+        &bench_run(at, &["--resume", "cut", "--drop-caches"]),
+        0,
+        "How much does a cold cache cost?",
+    );
 }

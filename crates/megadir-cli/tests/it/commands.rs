@@ -158,8 +158,8 @@ fn a_missing_program_is_a_note_and_the_next_one_is_the_baseline() {
     assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
     let none = scratch.megadir(&["bench", "commands", "no-such-program {dir}", "--entries", "5"]);
     assert_eq!(none.status.code(), Some(3));
-    let told = String::from_utf8_lossy(&none.stderr);
-    assert!(told.contains("none of its programs is installed"), "{told}");
+    let message = String::from_utf8_lossy(&none.stderr);
+    assert!(message.contains("none of its programs is installed"), "{message}");
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
     assert_eq!(refused.cause, "it exited with code 3: it broke");
     let after = run.record.samples.iter().filter(|sample| sample.refused.is_some()).count();
     assert_eq!(after, 1);
-    let said = run.table.replace('\n', " ");
+    let table = run.table.replace('\n', " ");
     assert!(
-        said.contains("`fails` failed in ") && said.contains("exited with code 3: it broke"),
+        table.contains("`fails` failed in ") && table.contains("exited with code 3: it broke"),
         "{}",
         run.table
     );
@@ -226,8 +226,9 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
 fn a_run_that_measured_nothing_prints_the_reason_first_and_no_report() {
     let scratch = Scratch::new();
     // The trial succeeds.
-    let [one, two] = ["one", "two"].map(|name| scratch.script(name, "[ $run -gt 1 ] && exit 3\nls -U $1"));
-    let run = scratch.commands(&[&one, &two], &["-N", "one", "-N", "two"]);
+    let [first, second] =
+        ["one", "two"].map(|name| scratch.script(name, "[ $run -gt 1 ] && exit 3\nls -U $1"));
+    let run = scratch.commands(&[&first, &second], &["-N", "one", "-N", "two"]);
     assert_eq!((run.code, run.table.as_str()), (Some(3), ""), "{}", run.errors);
     // Notes are printed as they come.
     let mut ended = run.errors.lines().skip_while(|line| !line.contains("nothing was measured"));
@@ -409,8 +410,8 @@ fn options_set_output_preparation_shell_and_tree() {
     assert!(run.table.contains("run by a shell"));
     let refused = scratch.megadir(&["bench", "commands", "ls -U {dir} | wc -l"]);
     assert_eq!(refused.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&refused.stderr);
-    assert!(told.contains("unquoted '|'") && told.contains("--shell"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("unquoted '|'") && message.contains("--shell"), "{message}");
 }
 
 #[test]
@@ -490,7 +491,7 @@ fn studies_of_commands_take_every_axis_that_others_take() {
 fn mistakes_in_a_study_of_commands_are_named() {
     let scratch = Scratch::new();
     let study = include_str!("../golden/commands-study.toml");
-    for (from, to, says) in [
+    for (from, to, expected) in [
         ("run = \"find {dir}\"", "run = \"find {dir} | wc\"", "unquoted '|'"),
         ("run = \"find {dir}\"", "run = \"find 'x\"", "quote that is not closed"),
         ("run = \"find {dir}\"", "runs = \"find {dir}\"", "run"),
@@ -506,11 +507,11 @@ fn mistakes_in_a_study_of_commands_are_named() {
         let output = scratch.megadir(&["bench", "run", "study.toml", "--dry-run"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.code() == Some(2) && errors.contains("study.toml:") && errors.contains(says),
-            "{says}: {errors}"
+            output.status.code() == Some(2) && errors.contains("study.toml:") && errors.contains(expected),
+            "{expected}: {errors}"
         );
     }
-    for (arguments, says) in [
+    for (arguments, expected) in [
         (&["ls {dir}", "-N", "a", "-N", "b"][..], "-N was given 2 times for 1 commands"),
         (&["ls {dir}", "--timeout", "0s"], "no command could finish in time"),
         (&["ls {dir}", "--same", "lins"], "lines"),
@@ -519,7 +520,7 @@ fn mistakes_in_a_study_of_commands_are_named() {
     ] {
         let output = scratch.megadir(&[&["bench", "commands"], arguments].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && errors.contains(says), "{says}: {errors}");
+        assert!(output.status.code() == Some(2) && errors.contains(expected), "{expected}: {errors}");
     }
 }
 

@@ -57,8 +57,8 @@ fn data_is_recreated_each_epoch_and_judged_over_epochs() {
     let scratch = scratch();
     let output = output_of(scratch.path(), &[&RUN[..], &["-v", "-o", "record"]].concat());
     let shown = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
     for words in [" of 11 rounds in 5 epochs", "by hierarchical bootstrap over 5 epochs"] {
         assert!(shown.contains(words), "nothing about '{words}' in: {shown}");
     }
@@ -108,7 +108,7 @@ fn epochs_that_cannot_be_are_refused() {
         (&["limits", "--quick", "--epochs", "5", "--rounds", "10"], "cannot be"),
     ] {
         let output = output_of(scratch.path(), &[&["bench", "run"], arguments].concat());
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && told.contains(words), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains(words), "{stderr}");
     }
 }

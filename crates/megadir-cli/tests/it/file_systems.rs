@@ -10,7 +10,7 @@ use megadir_record::jsonl::read;
 use megadir_record::{CacheState, FsId, GroupRule, Header, Phase, Place, Record, Role};
 use megadir_testkit::PATIENCE;
 use megadir_testkit::mount::{EXT4, Mount, TMPFS};
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::require::have;
 use megadir_testkit::{require, unprivileged};
 
@@ -93,12 +93,12 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     let more =
         ["--fs", "ext4,xfs,btrfs,tmpfs,reiserfs", "--cache", "warm,fs-cold", "--rounds", "11", "--seed", "7"];
     let output = output(at, &[&SMALL[..], &["-v"], &more].concat());
-    says(&output, 0, "How fast is each file system at each kind of work?");
-    says(&output, 0, "reiserfs is unavailable: this kernel has no driver for it");
+    assert_output(&output, 0, "How fast is each file system at each kind of work?");
+    assert_output(&output, 0, "reiserfs is unavailable: this kernel has no driver for it");
     // Also in the report, with the recipe of each file system.
-    says(&output, 0, "Unavailable: reiserfs: this kernel has no driver for it");
-    says(&output, 0, "File system xfs: made by 'mkfs.xfs ");
-    says(&output, 0, "File system tmpfs: mounted noatime");
+    assert_output(&output, 0, "Unavailable: reiserfs: this kernel has no driver for it");
+    assert_output(&output, 0, "File system xfs: made by 'mkfs.xfs ");
+    assert_output(&output, 0, "File system tmpfs: mounted noatime");
     let Record { header, samples, notes, end, .. } = record(at);
     let plan = &header.plan;
     let labels: Vec<&str> = plan.file_systems.iter().map(|of| of.label.as_str()).collect();
@@ -159,7 +159,7 @@ fn worker_processes_do_not_block_remounts() {
     let more =
         ["smallfile", "--quick", "--entries", "40", "--workers", "2", "--rounds", "11", "-o", "record"];
     let output = output(at, &[&more[..], &["--fs", "xfs", "--cache", "warm,fs-cold"]].concat());
-    says(&output, 0, "the record is 'record'");
+    assert_output(&output, 0, "the record is 'record'");
     let Record { header, samples, .. } = record(at);
     let cold = |planned: u32| header.plan.arms[planned as usize].cache == CacheState::FsCold;
     let cold: Vec<_> = samples.iter().filter(|sample| cold(sample.arm.0)).collect();
@@ -204,14 +204,14 @@ fn lives_of_small_files_begin_on_a_remounted_or_new_file_system() {
         .stdin(Stdio::null())
         .output();
     let output = output.expect("strace starts");
-    says(&output, 0, "Each epoch began on a file system that was remounted");
+    assert_output(&output, 0, "Each epoch began on a file system that was remounted");
     // Line breaks depend on the width.
-    let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("except in memory; ext2 (ext4 driver) was reformatted "), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("except in memory; ext2 (ext4 driver) was reformatted "), "{printed}");
     let Record { header: Header { plan, .. }, .. } = record(at);
     assert!(plan.rules.fresh_mounts);
-    let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.reformatted).collect();
-    assert_eq!(anew, [true, false]);
+    let reformatted: Vec<bool> = plan.file_systems.iter().map(|of| of.reformatted).collect();
+    assert_eq!(reformatted, [true, false]);
     let on_ext2 = plan.arms.iter().filter(|planned| plan.data[planned.data.0 as usize].on == Some(FsId(0)));
     let chains: BTreeSet<u32> = on_ext2.map(|planned| planned.chain).collect();
     let trace = std::fs::read_to_string(at.join("trace")).expect("there");
@@ -230,27 +230,35 @@ fn impossible_requests_are_refused_in_one_line_before_writing() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let with = |more: &[&str]| output(at, &[&SMALL[..], more].concat());
-    says(&with(&["--fs", "etx4"]), 2, "unknown file system 'etx4': did you mean 'ext4'?");
-    says(
+    assert_output(&with(&["--fs", "etx4"]), 2, "unknown file system 'etx4': did you mean 'ext4'?");
+    assert_output(
         &with(&["--cache", "fs-cold"]),
         3,
         "only file systems created for the run are unmounted; name some with --fs",
     );
-    says(&with(&["--erase-device"]), 2, "--erase-device: no --device is given");
+    assert_output(&with(&["--erase-device"]), 2, "--erase-device: no --device is given");
     let device = ["--fs", "ext4", "--device", "/dev/null"];
-    says(&with(&device), 2, "all its data would be lost; allow that with --erase-device");
-    says(
+    assert_output(&with(&device), 2, "all its data would be lost; allow that with --erase-device");
+    assert_output(
         &with(&["--fs", "ext4,xfs", "--device", "/dev/null", "--erase-device"]),
         2,
         "--device is given once and --fs names 2",
     );
-    says(&with(&["--device", "/dev/null"]), 2, "--fs");
+    assert_output(&with(&["--device", "/dev/null"]), 2, "--fs");
     require!(may_mount());
-    says(&with(&["--fs", "ext4,xfs,ext4"]), 2, "'ext4' twice: name each file system once");
-    says(&with(&["--fs", "reiserfs"]), 3, "no file system is available: reiserfs: this kernel has no driver");
+    assert_output(&with(&["--fs", "ext4,xfs,ext4"]), 2, "'ext4' twice: name each file system once");
+    assert_output(
+        &with(&["--fs", "reiserfs"]),
+        3,
+        "no file system is available: reiserfs: this kernel has no driver",
+    );
     let memory = with(&["--fs", "tmpfs", "--cache", "fs-cold"]);
-    says(&memory, 3, "unmounting it would lose its content");
-    says(&with(&["--fs", "ext4", "--device", "/dev/null", "--erase-device"]), 3, "it is not a block device");
+    assert_output(&memory, 3, "unmounting it would lose its content");
+    assert_output(
+        &with(&["--fs", "ext4", "--device", "/dev/null", "--erase-device"]),
+        3,
+        "it is not a block device",
+    );
     nothing_is_left(at, &[]);
 }
 
@@ -262,7 +270,7 @@ fn an_image_in_memory_is_never_called_cold() {
     let at = memory.path().join("at");
     std::fs::create_dir(&at).expect("made");
     let output = output(&at, &[&SMALL[..], &more].concat());
-    says(&output, 3, "its image would be on tmpfs, in memory, where nothing is cold");
+    assert_output(&output, 3, "its image would be on tmpfs, in memory, where nothing is cold");
     nothing_is_left(&at, &[]);
 }
 
@@ -273,7 +281,7 @@ fn missing_mount_privilege_is_reported() {
     std::fs::set_permissions(directory.path(), open).expect("set");
     let output =
         unprivileged::unprivileged(|| output(directory.path(), &[&SMALL[..], &["--fs", "ext4"]].concat()));
-    says(&output, 3, "CAP_SYS_ADMIN");
+    assert_output(&output, 3, "CAP_SYS_ADMIN");
     nothing_is_left(directory.path(), &[]);
 }
 
@@ -390,9 +398,9 @@ fn a_file_system_that_fills_up_ends_the_run_with_a_record_that_counts() {
     }
     let output = child.wait_with_output().expect("waited for");
     // With delayed allocation, writeback gets the error.
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("blocks") || said.contains("No space left on device"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("blocks") || stderr.contains("No space left on device"), "{stderr}");
     let Record { samples, end, cut, .. } = record(at);
     assert!(
         end.is_some_and(|end| !end.complete && end.reason.is_some()) && cut.is_none() && samples.len() > 5
@@ -405,7 +413,7 @@ fn the_same_thing_under_two_names_is_compared_as_two() {
     require!(may_mount());
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(
+    assert_output(
         &output(at, &[&SMALL[..], &["--fs", "ext4,ext4:block=4k", "--rounds", "3"]].concat()),
         0,
         "ext4:block=4k",

@@ -237,12 +237,12 @@ fn missing_inventories_are_requested_with_the_command() {
 #[test]
 fn numbers_of_files_and_sizes_have_both_names() {
     let scratch = scratch();
-    for (one, other) in [("--entries", "--size"), ("--files", "--sizes")] {
+    for (number, size) in [("--entries", "--size"), ("--files", "--sizes")] {
         for words in [
-            &["make", "d", "--dry-run", one, "2k", other, "4KiB"][..],
-            &["advise", "--time", "0s", one, "2k", other, "4KiB"],
-            &["limits", other, "4KiB"],
-            &["bench", "run", "smallfile", "--dry-run", "--quick", one, "2k", other, "4KiB"],
+            &["make", "d", "--dry-run", number, "2k", size, "4KiB"][..],
+            &["advise", "--time", "0s", number, "2k", size, "4KiB"],
+            &["limits", size, "4KiB"],
+            &["bench", "run", "smallfile", "--dry-run", "--quick", number, "2k", size, "4KiB"],
         ] {
             let ran = run(scratch.path(), words);
             assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.err);
@@ -254,7 +254,7 @@ fn numbers_of_files_and_sizes_have_both_names() {
 }
 
 #[test]
-fn make_asks_before_millions_of_files() {
+fn make_prompts_before_creating_millions_of_files() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -264,8 +264,8 @@ fn make_asks_before_millions_of_files() {
         &["create 10 000 000 files in 'd' (77G on disk of ", "10.0 M inodes", "no terminal", "--yes"],
     );
     assert!(!at.join("d").exists());
-    let asked = "(printf 'n\\n'; sleep 1) | script -qec '$M make d -n 10M --size 0' /dev/null";
-    let ran = shell(at, asked);
+    let command = "(printf 'n\\n'; sleep 1) | script -qec '$M make d -n 10M --size 0' /dev/null";
+    let ran = shell(at, command);
     let shown = String::from_utf8_lossy(&ran.out);
     assert!(shown.contains("create 10 000 000 files in 'd'") && shown.contains("[y/N]"), "{shown}");
     assert!(shown.contains("nothing was created") && !at.join("d").exists(), "{shown}");
@@ -275,6 +275,6 @@ fn make_asks_before_millions_of_files() {
     let ran = shell(at, stopped);
     assert_eq!(ran.code, Some(130), "{ran:?}");
     let there = std::fs::read_dir(at.join("d")).unwrap().count();
-    let says = format!("interrupted: 'd' has {there} of 2000000 files; run the same command to continue");
-    assert!(ran.err.contains(&says), "{there}: {}", ran.err);
+    let expected = format!("interrupted: 'd' has {there} of 2000000 files; run the same command to continue");
+    assert!(ran.err.contains(&expected), "{there}: {}", ran.err);
 }

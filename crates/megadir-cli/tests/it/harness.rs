@@ -186,7 +186,10 @@ fn hyperfine(directory: &Path, line: &str) -> Vec<u64> {
         Some(times) => times.iter().filter_map(serde_json::Value::as_f64).collect(),
         None => {
             let measurements = result["measurements"].as_array().expect("times or measurements");
-            measurements.iter().filter_map(|one| one["time_wall_clock"]["value"].as_f64()).collect()
+            measurements
+                .iter()
+                .filter_map(|measurement| measurement["time_wall_clock"]["value"].as_f64())
+                .collect()
         }
     };
     assert_eq!(seconds.len(), 20, "a time for each run: {result}");

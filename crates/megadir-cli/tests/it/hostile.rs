@@ -83,14 +83,14 @@ fn inventory_reveals_no_contents_outside_the_tree() {
                 changes(&inventory, options)
             });
             for answer in &answers {
-                let said = String::from_utf8_lossy(&answer.stderr);
+                let stderr = String::from_utf8_lossy(&answer.stderr);
                 assert!(
                     answer.stdout.is_empty(),
                     "{parent} {name}: {}",
                     String::from_utf8_lossy(&answer.stdout)
                 );
-                assert!(said.contains("not written by a scan"), "{said}");
-                assert_eq!(said.lines().filter(|line| line.contains("not written")).count(), 1, "{said}");
+                assert!(stderr.contains("not written by a scan"), "{stderr}");
+                assert_eq!(stderr.lines().filter(|line| line.contains("not written")).count(), 1, "{stderr}");
             }
             assert_eq!(answers[0].stderr, answers[1].stderr, "the right guess is answered as a wrong one");
             assert_eq!(answers[0].status.code(), answers[1].status.code());

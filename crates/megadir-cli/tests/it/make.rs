@@ -78,7 +78,7 @@ fn killed_at_any_moment_it_is_completed_by_the_same_command() {
     let contents = |at: &Path| {
         let mut all: Vec<_> =
             files(at).into_iter().map(|file| (std::fs::read(at.join(&file)), file)).collect();
-        all.sort_by(|one, other| one.1.cmp(&other.1));
+        all.sort_by(|a, b| a.1.cmp(&b.1));
         all.into_iter().map(|(text, file)| (file, text.expect("readable"))).collect::<Vec<_>>()
     };
     assert_eq!(run_make(at, &words).code, Some(0));
@@ -107,14 +107,14 @@ fn dry_run_of_make_prints_the_plan_and_writes_nothing() {
     let dry = |arguments: &[&str]| run_make(at, &[arguments, &["--dry-run"]].concat());
     let make = ["d", "-n", "200", "--size", "4KiB", "--layout", "prefix:1/1"];
     let first = "layout prefix:1/1: the first file is 8/1/81b206a89f89d5b1123b87606075c6a8\n";
-    let told = format!("would create in 'd': 200 files, 160 directories, 819200 bytes of content\n{first}");
-    gives(&dry(&make), 0, &told, "");
+    let plan = format!("would create in 'd': 200 files, 160 directories, 819200 bytes of content\n{first}");
+    gives(&dry(&make), 0, &plan, "");
     assert!(files(at).is_empty() && !at.join("d").exists());
     gives(&run_make(at, &make), 0, "", "megadir: 'd': created 200 files and 160 directories\n");
     let more = ["d", "-n", "210", "--size", "4KiB", "--layout", "prefix:1/1"];
-    let told =
+    let plan =
         "would create in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files present already\n";
-    gives(&dry(&more), 0, &format!("{told}{first}"), "");
+    gives(&dry(&more), 0, &format!("{plan}{first}"), "");
     assert_eq!(files(at).len(), 200);
     gives(
         &run_make(at, &more),
@@ -142,10 +142,10 @@ fn obstacles_are_named_and_stay() {
     let dry = run_make(at, &[&make[..], &["--dry-run"]].concat());
     let left = "megadir: left alone: '8' is not a file of this data set\n";
     let first = "layout prefix:1: the first file is 8/81b206a89f89d5b1123b87606075c6a8\n";
-    let told = "would create in 'd': 97 files, 15 directories, 970 bytes of content\n3 files cannot be created: the name is taken\n";
-    gives(&dry, 1, &format!("{told}{first}"), left);
-    let said = "megadir: 'd': created 97 files and 15 directories, 3 left alone\n";
-    gives(&run_make(at, &make), 1, "", &format!("{said}{left}"));
+    let plan = "would create in 'd': 97 files, 15 directories, 970 bytes of content\n3 files cannot be created: the name is taken\n";
+    gives(&dry, 1, &format!("{plan}{first}"), left);
+    let summary = "megadir: 'd': created 97 files and 15 directories, 3 left alone\n";
+    gives(&run_make(at, &make), 1, "", &format!("{summary}{left}"));
     assert!(files(&outside).is_empty());
 }
 
@@ -153,12 +153,12 @@ fn obstacles_are_named_and_stay() {
 fn layouts_of_numbers_get_numbers_for_names() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
-    for (layout, said, first, last) in [
+    for (layout, summary, first, last) in [
         ("squid", "created 300 files and 3 directories", "00/00/00000000", "00/01/0000012B"),
         ("paperclip", "created 300 files and 2 directories", "000/000/000", "000/000/299"),
     ] {
         let ran = run_make(at, &[layout, "-n", "300", "--layout", layout]);
-        gives(&ran, 0, "", &format!("megadir: '{layout}': {said}\n"));
+        gives(&ran, 0, "", &format!("megadir: '{layout}': {summary}\n"));
         let mut found = files(&at.join(layout));
         found.sort();
         assert_eq!((found[0].to_str(), found[299].to_str()), (Some(first), Some(last)));
@@ -169,7 +169,7 @@ fn layouts_of_numbers_get_numbers_for_names() {
 fn layouts_without_room_are_refused_before_writing() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
-    for (arguments, said) in [
+    for (arguments, message) in [
         (
             &["--layout", "prefix:2/0"][..],
             "invalid value 'prefix:2/0' for '--layout <LAYOUT>': at character 10, '0': 1 to 255 characters per level",
@@ -195,17 +195,17 @@ fn layouts_without_room_are_refused_before_writing() {
         ),
     ] {
         let ran = run_make(at, &[&["d", "-n", "10"], arguments].concat());
-        gives(&ran, 2, "", &format!("megadir: {said}\n"));
+        gives(&ran, 2, "", &format!("megadir: {message}\n"));
         assert!(!at.join("d").exists());
     }
     let missing = run_make(at, &["no/such", "-n", "1", "--dry-run"]);
-    let said = "No such file or directory (its parent directory, or the target of the link, must exist)";
-    gives(&missing, 3, "", &format!("megadir: cannot open 'no/such': {said}\n"));
+    let message = "No such file or directory (its parent directory, or the target of the link, must exist)";
+    gives(&missing, 3, "", &format!("megadir: cannot open 'no/such': {message}\n"));
     let missing = run_make(at, &["no/such", "-n", "1"]);
-    gives(&missing, 3, "", &format!("megadir: cannot create the directory 'no/such': {said}\n"));
+    gives(&missing, 3, "", &format!("megadir: cannot create the directory 'no/such': {message}\n"));
     std::fs::write(at.join("file"), "").unwrap();
-    let said = "cannot open 'file': Not a directory (expected a directory)";
-    gives(&run_make(at, &["file", "-n", "1"]), 3, "", &format!("megadir: {said}\n"));
+    let message = "cannot open 'file': Not a directory (expected a directory)";
+    gives(&run_make(at, &["file", "-n", "1"]), 3, "", &format!("megadir: {message}\n"));
 }
 
 #[test]

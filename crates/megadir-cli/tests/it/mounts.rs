@@ -161,8 +161,8 @@ fn json_lists_leave_out_inode_numbers_that_stat_does_not_return() {
                 assert_eq!(row.get("inode").is_some(), has_inodes, "{words:?} {row}");
             }
         }
-        let asked = object(shown.at(), &["list", "--json", "--fields", "inode", "-n", "1", "here"]);
-        assert!(asked["inode"].is_u64() && asked["inode"] != u32::MAX, "{asked}");
+        let queried = object(shown.at(), &["list", "--json", "--fields", "inode", "-n", "1", "here"]);
+        assert!(queried["inode"].is_u64() && queried["inode"] != u32::MAX, "{queried}");
     }
 }
 
@@ -356,7 +356,7 @@ fn a_mount_whose_source_is_spelled_otherwise_is_the_same() {
 }
 
 #[test]
-fn an_update_records_the_newest_time_of_each_mount_by_itself() {
+fn an_update_records_the_newest_time_of_each_mount_separately() {
     let shown = require!(Shown::mount(SSHFS, |below| {
         three_directories(below);
         assert_eq!(shell(below, "touch -d '2 hours ago' .").code, Some(0));

@@ -408,12 +408,12 @@ fn a_rank_that_hangs_in_a_study_is_named_after_a_minute() {
         std::thread::sleep(Duration::from_millis(100));
     }
     let waited = stopped.elapsed();
-    let said = text();
-    let line = said.lines().find(|line| line.starts_with("megadir: waiting for ")).unwrap();
-    assert!(line.starts_with("megadir: waiting for rank 2 on '"), "{said}");
+    let messages = text();
+    let line = messages.lines().find(|line| line.starts_with("megadir: waiting for ")).unwrap();
+    assert!(line.starts_with("megadir: waiting for rank 2 on '"), "{messages}");
     assert!(
         line.contains(" for 60 s: it hangs") && !line.contains("rank 1") && !line.contains("rank 3"),
-        "{said}"
+        "{messages}"
     );
     assert!((Duration::from_secs(55)..Duration::from_secs(80)).contains(&waited), "{waited:?}");
     // Once the rank continues, the run does too; an interrupt still ends it.

@@ -126,13 +126,13 @@ fn groups_are_chosen_by_name() {
         let data = printed.lines().find(|line| line.starts_with("data: ")).expect("the data");
         assert_eq!(data.split(", ").find(|part| part.starts_with("spread")), spread, "{printed}");
     }
-    for (words, says) in [
+    for (words, expected) in [
         (["peers", "--dry-run", "--group", "sorte"], "no group `sorte`: did you mean 'sorted'?"),
         (["listing", "--dry-run", "--group", "names"], "study `listing` does not take --group"),
     ] {
         let output = run(&words);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && errors.contains(says), "{errors}");
+        assert!(output.status.code() == Some(2) && errors.contains(expected), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }

@@ -11,7 +11,7 @@ use megadir_record::{Record, Sample};
 use megadir_testkit::PATIENCE;
 use megadir_testkit::killed::{before_call, was_killed};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::require;
 use megadir_testkit::require::have;
 
@@ -117,7 +117,7 @@ fn repeatedly_killed_run_resumes_in_balanced_order() {
     assert!(record.samples.is_sorted_by_key(|sample| sample.start_ns), "one clock for all");
     assert_eq!(std::fs::read_dir(at.join("below")).expect("readable").count(), 0, "nothing is left");
     let again = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&again, 3, "it is complete");
+    assert_output(&again, 3, "it is complete");
 }
 
 /// System calls before which a run may be killed while it begins its record.
@@ -146,7 +146,7 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
             // The last call comes only after all measurements.
             if was_killed(status) && record.end.is_none() {
                 let resumed = output_of(at, &["bench", "run", "--resume", "record"]);
-                says(&resumed, 0, "resuming 'record'");
+                assert_output(&resumed, 0, "resuming 'record'");
             }
             std::fs::remove_file(&path).expect("removed");
             let _ = std::fs::remove_file(at.join("record.html"));
@@ -164,7 +164,7 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
     // A kill between the two names leaves the first, which `bench clean` removes.
     assert!(!left().is_empty(), "no kill came between the two names");
     let cleaned = output_of(at, &["bench", "clean"]);
-    says(&cleaned, 0, ".partial");
+    assert_output(&cleaned, 0, ".partial");
     assert_eq!(left(), Vec::<String>::new());
 }
 
@@ -193,7 +193,7 @@ fn an_unfinished_line_is_cut_off_and_measured_again() {
     let before = record(&path);
     assert!(before.cut.is_some());
     let resumed = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&resumed, 0, "resuming 'record'");
+    assert_output(&resumed, 0, "resuming 'record'");
     let after = record(&path);
     assert!(after.cut.is_none());
     assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
@@ -213,11 +213,11 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
     let before = record(&path);
     assert_eq!((before.cut, before.header.directory.as_ref()), (None, None));
     let nowhere = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&nowhere, 3, "it does not name its directory");
+    assert_output(&nowhere, 3, "it does not name its directory");
     let below = at.join("below");
     let below = below.to_str().expect("UTF-8");
     let run = ["bench", "run", "--resume", "record", "--dir", below];
-    says(&output_of(at, &run), 0, "resuming 'record'");
+    assert_output(&output_of(at, &run), 0, "resuming 'record'");
     let after = record(&path);
     assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
     follows_its_rules(&after);
@@ -240,13 +240,13 @@ fn run_resumes_in_its_directory_from_any_current_directory() {
     assert!(text.contains(&format!("directory: {}\n", below.display())), "{text}");
     for option in [&["--sizes", "4KiB"][..], &["--content", "json"], &["--share"]] {
         let arguments = [&["bench", "run", "--resume", "record"], option].concat();
-        says(&output_of(at, &arguments), 2, "cannot be used with");
+        assert_output(&output_of(at, &arguments), 2, "cannot be used with");
     }
     let shm = Path::new("/dev/shm");
     let other = |path: &Path| rustix::fs::statvfs(path).expect("a file system").f_fsid;
     if other(shm) != other(at) {
         let run = ["bench", "run", "--resume", "record", "--dir", "/dev/shm"];
-        says(&output_of(at, &run), 3, "the record cannot be resumed");
+        assert_output(&output_of(at, &run), 3, "the record cannot be resumed");
     }
 }
 
@@ -264,18 +264,18 @@ fn resume_refuses_changed_inputs() {
     reaches(&mut child, &path, 60);
     // During the run, no other process can write to its record.
     let other = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&other, 3, "another run is writing it");
+    assert_output(&other, 3, "another run is writing it");
     child.kill().expect("killed");
     child.wait().expect("waited for");
     std::fs::remove_file(at.join("mine/7")).expect("removed");
     let length = path.metadata().expect("there").len();
     let changed = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&changed, 3, "entries have changed (1200 before, 1199 now)");
+    assert_output(&changed, 3, "entries have changed (1200 before, 1199 now)");
     assert_eq!(path.metadata().expect("there").len(), length);
     let mixed = output_of(at, &["bench", "run", "lookup", "--resume", "record"]);
-    says(&mixed, 2, "cannot be used with");
+    assert_output(&mixed, 2, "cannot be used with");
     let none = output_of(at, &["bench", "run", "--resume", "mine/1"]);
-    says(&none, 3, "it is empty");
+    assert_output(&none, 3, "it is empty");
 }
 
 #[test]
@@ -293,14 +293,14 @@ fn a_full_disk_costs_one_block_at_most() {
     let place = path.to_str().expect("UTF-8");
     let run = ["bench", "run", "study.toml", "--quick", "--rounds", "30", "--dir", "below", "-o", place];
     let full = output_of(at, &run);
-    says(&full, 1, "cannot write the record");
+    assert_output(&full, 1, "cannot write the record");
     let before = record(&path).samples.len();
     assert!(before > 10);
     // Another disk has space.
     let moved = at.join("record");
     std::fs::copy(&path, &moved).expect("copied");
     let resumed = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&resumed, 0, "resuming");
+    assert_output(&resumed, 0, "resuming");
     let after = record(&moved);
     assert!(after.samples.len() > before);
     follows_its_rules(&after);

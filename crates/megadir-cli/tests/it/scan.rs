@@ -192,13 +192,13 @@ fn unreadable_directories_are_reported_and_the_inventory_is_marked_incomplete() 
     let mut command = megadir(scratch.path(), &["scan", "tree", "-o", "out/inventory"]);
     let output = command.uid(65534).gid(65534).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-    let said = err(&output);
-    let mut lines: Vec<&str> = said.lines().collect();
+    let stderr = err(&output);
+    let mut lines: Vec<&str> = stderr.lines().collect();
     lines.sort_unstable();
-    assert_eq!(lines.len(), 4, "{said}");
-    assert!(lines[0].starts_with("megadir: 8 entries in "), "{said}");
-    assert!(lines[1].starts_with("megadir: examine 'tree/2/"), "{said}");
-    assert!(lines[1].ends_with("and 1 more there: Permission denied"), "{said}");
+    assert_eq!(lines.len(), 4, "{stderr}");
+    assert!(lines[0].starts_with("megadir: 8 entries in "), "{stderr}");
+    assert!(lines[1].starts_with("megadir: examine 'tree/2/"), "{stderr}");
+    assert!(lines[1].ends_with("and 1 more there: Permission denied"), "{stderr}");
     let incomplete = "megadir: incomplete: 1 directory could not be read, 2 entries could not be examined";
     assert_eq!(lines[2], incomplete);
     assert_eq!(lines[3], "megadir: open 'tree/1': Permission denied");
@@ -224,9 +224,9 @@ fn of_many_similar_errors_ten_are_printed_and_the_rest_counted() {
     let complaints = |arguments: &[&str]| {
         let output = megadir(scratch.path(), arguments).uid(65534).gid(65534).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?} {}", err(&output));
-        let said = err(&output);
-        let denied = said.lines().filter(|line| line.starts_with("megadir: open 'tree/")).count();
-        (denied, said.matches("and 15 more: open: Permission denied (--all-errors prints each)\n").count())
+        let errors = err(&output);
+        let denied = errors.lines().filter(|line| line.starts_with("megadir: open 'tree/")).count();
+        (denied, errors.matches("and 15 more: open: Permission denied (--all-errors prints each)\n").count())
     };
     let inventory = scratch.path().join("inventory");
     let made = output_of(scratch.path(), &["scan", "tree", "-o", "inventory"]);
@@ -275,9 +275,9 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
     fs::write(&letter, "Dear reader").unwrap();
     for form in [&[][..], &["--jsonl"], &["--csv"]] {
         let output = output_of(scratch.path(), &[&["scan", "tree", "-o", "letter"], form].concat());
-        let said =
+        let message =
             "megadir: write 'letter': this file is not an inventory and would be lost: name another file\n";
-        assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), said));
+        assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), message));
         assert_eq!(fs::read(&letter).unwrap(), b"Dear reader");
         // A file written by megadir may be replaced in any other format.
         for replaced in [&[][..], &["--jsonl"], &["--csv"]] {

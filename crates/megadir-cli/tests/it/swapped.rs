@@ -73,7 +73,7 @@ impl Drop for Two {
     }
 }
 
-fn are_told_apart(mut two: Two) {
+fn assert_distinguished(mut two: Two) {
     let at = two.at().to_owned();
     let scan = ["scan", "-q", "--cross-mounts", "-o"];
     run(&at, &[&scan[..], &["i.parquet", "t"]].concat()).quiet();
@@ -117,12 +117,12 @@ fn are_told_apart(mut two: Two) {
 #[test]
 fn xfs_volumes_that_swapped_their_devices_are_no_change() {
     let make = "truncate -s 320M $I; mkfs.xfs -q -f $I; mkdir m; mount -o loop $I m; cp -a contents/$N/. m; umount m; rmdir m";
-    are_told_apart(require!(Two::make("xfs", 915, make)));
+    assert_distinguished(require!(Two::make("xfs", 915, make)));
 }
 
 #[test]
 fn squashfs_volumes_that_swapped_their_devices_are_no_change() {
     // Of one size, and made in the same second.
     let make = "touch -d @1700000000 contents/$N; mksquashfs contents/$N $I -quiet -no-progress >/dev/null";
-    are_told_apart(require!(Two::make("squashfs", 905, make)));
+    assert_distinguished(require!(Two::make("squashfs", 905, make)));
 }

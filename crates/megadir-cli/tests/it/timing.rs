@@ -20,8 +20,8 @@ fn record_of(path: &Path) -> Record {
 fn calls(directory: &Path) -> Vec<String> {
     let files = std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").path());
     let logs = files.map(|path| std::fs::read_to_string(path).expect("readable"));
-    let asks = |log: &String| log.matches("newfstatat(").count();
-    let log = logs.max_by_key(asks).expect("a thread was traced");
+    let queries = |log: &String| log.matches("newfstatat(").count();
+    let log = logs.max_by_key(queries).expect("a thread was traced");
     log.lines().map(str::to_owned).collect()
 }
 

@@ -45,19 +45,22 @@ fn renamed_unreadable_directories_are_never_reported_removed() {
             fs::set_permissions(directory, PermissionsExt::from_mode(mode)).unwrap();
         }
         let update = nobody(&["changes", "--update"], &[&inventory]);
-        let told = String::from_utf8(update.stdout.clone()).unwrap();
+        let printed = String::from_utf8(update.stdout.clone()).unwrap();
         assert_eq!(update.status.code(), Some(1), "{update:?}");
-        assert!(told.contains("tree/d -> "), "{told}");
-        assert!(!told.lines().any(|line| line.starts_with("removed") && line.contains("/tree/d/")), "{told}");
+        assert!(printed.contains("tree/d -> "), "{printed}");
+        assert!(
+            !printed.lines().any(|line| line.starts_with("removed") && line.contains("/tree/d/")),
+            "{printed}"
+        );
         assert_eq!(fs::read(&inventory).unwrap(), before, "{update:?}");
         assert!(String::from_utf8_lossy(&update.stderr).contains("is unchanged"), "{update:?}");
         for directory in [&moved, &new] {
             fs::set_permissions(directory, PermissionsExt::from_mode(0o755)).unwrap();
         }
-        let told = megadir(".", &["changes"]).arg(&inventory).output().unwrap();
-        let told = String::from_utf8(told.stdout).unwrap().replace(&format!("{}/", tree.display()), "");
+        let printed = megadir(".", &["changes"]).arg(&inventory).output().unwrap();
+        let printed = String::from_utf8(printed.stdout).unwrap().replace(&format!("{}/", tree.display()), "");
         let lines: Vec<String> =
-            told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines, ["renamed d -> moved", "added new", "renamed a -> new/a"]);
     }
     // A directory recorded as unreadable may stay so.
@@ -120,10 +123,10 @@ fn writes_through_a_mapping_are_found_if_sync_preceded_the_scan_and_tmpfs_is_war
         let output = megadir(".", &["changes"]).arg(&inventory).output().unwrap();
         mapped.end();
         assert_eq!(fs::read(&file).unwrap()[..4], [2; 4]);
-        let (told, notes) =
+        let (printed, notes) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let is_tmpfs = recipe.kind == "tmpfs";
-        assert_eq!(told.starts_with("modified"), !is_tmpfs, "{output:?}");
+        assert_eq!(printed.starts_with("modified"), !is_tmpfs, "{output:?}");
         assert_eq!(notes.matches("tmpfs").count(), usize::from(is_tmpfs), "{output:?}");
     }
 }

@@ -151,7 +151,7 @@ fn directories_that_are_no_two_volumes_are_refused_in_one_line() {
         std::fs::create_dir(scratch.path().join(name)).expect("made");
     }
     std::os::unix::fs::symlink("a", scratch.path().join("link")).expect("linked");
-    for (words, code, says) in [
+    for (words, code, expected) in [
         (
             &["--dir", "a", "--dir", "./link"][..],
             2,
@@ -163,7 +163,7 @@ fn directories_that_are_no_two_volumes_are_refused_in_one_line() {
         let output = output_of(scratch.path(), &[&["bench", "run", "lookup", "--quick"], words].concat());
         let printed = text(&output.stderr);
         assert_eq!((output.status.code(), printed.lines().count()), (Some(code), 1), "{words:?}: {printed}");
-        assert!(printed.contains(says), "{words:?}: {printed}");
+        assert!(printed.contains(expected), "{words:?}: {printed}");
     }
 }
 
@@ -232,8 +232,8 @@ fn directories_on_one_file_system_share_its_room() {
     let entries = (free * 2 / 3).to_string();
     let study = ["bench", "commands", "ls {dir}", "--dry-run", "--entries", entries.as_str()];
     let tried = |dirs: &[&str]| output_of(mount.path(), &[&study[..], dirs].concat());
-    let one = tried(&["--dir", "a"]);
-    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    let single = tried(&["--dir", "a"]);
+    assert_eq!(single.status.code(), Some(0), "{}", text(&single.stderr));
     let both = tried(&["--dir", "a", "--dir", "b"]);
     let printed = text(&both.stderr);
     assert!(both.status.code() == Some(3) && printed.contains("inodes"), "{printed}");

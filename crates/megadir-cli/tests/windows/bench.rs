@@ -71,7 +71,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
         assert!(known.iter().any(|words| record.contains(words)), "{backend}");
     }
     assert!(record.contains("\"decomposition\"") && text.contains("Machine:"), "{text}");
-    for (format, says) in [
+    for (format, expected) in [
         (&["markdown"][..], "| "),
         (&["html"], "<svg"),
         (&["json"], "\"arms\""),
@@ -80,7 +80,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
     ] {
         let (text, _) =
             runs(scratch.path(), &[&["bench", "report", "record", "--format"], format].concat(), 0);
-        assert!(text.contains(says), "{format:?}: {text}");
+        assert!(text.contains(expected), "{format:?}: {text}");
     }
 }
 
@@ -160,14 +160,14 @@ fn workers_are_processes_of_this_program() {
 #[test]
 fn linux_only_options_are_refused_in_one_line() {
     let scratch = tempfile::tempdir().unwrap();
-    for (words, says) in [
+    for (words, expected) in [
         (&["bench", "run", "listing", "--quick", "--fs", "ext4"][..], "on Linux only"),
         (&["bench", "filesystems"], "on Linux only"),
         (&["bench", "run", "limits", "--quick"], "have no index that fills up"),
         (&["bench", "worker"], "not by hand"),
     ] {
         let (text, complaint) = runs(scratch.path(), words, 3);
-        assert!(text.is_empty() && complaint.contains(says), "{words:?}: {text}{complaint}");
+        assert!(text.is_empty() && complaint.contains(expected), "{words:?}: {text}{complaint}");
         assert_eq!(complaint.lines().count(), 1, "{words:?}: {complaint}");
     }
     assert!(names(scratch.path()).is_empty());

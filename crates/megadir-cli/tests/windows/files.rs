@@ -10,19 +10,19 @@ use crate::support::megadir;
 
 /// Runs a study; asserts that only the record is left; returns the report.
 fn study(at: &Path, words: &[&str]) -> Value {
-    let (code, _, said) = megadir(at, &[&["bench", "run"], words, &["-o", "record"]].concat());
-    assert_eq!(code, Some(0), "{words:?}: {said}");
+    let (code, _, messages) = megadir(at, &[&["bench", "run"], words, &["-o", "record"]].concat());
+    assert_eq!(code, Some(0), "{words:?}: {messages}");
     let left: Vec<_> = std::fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(left.iter().all(|path| path.is_file()), "{words:?}: {left:?}");
-    let (code, text, said) = megadir(at, &["bench", "report", "record", "--format", "json"]);
-    assert_eq!(code, Some(0), "{words:?}: {said}");
+    let (code, text, messages) = megadir(at, &["bench", "report", "record", "--format", "json"]);
+    assert_eq!(code, Some(0), "{words:?}: {messages}");
     serde_json::from_str(&text).unwrap()
 }
 
 /// Operation and number of workers of each arm; asserts that every arm processed its expected entries.
 fn arms(report: &Value) -> Vec<(String, u64)> {
     let arms = report["arms"].as_array().unwrap();
-    let one = |arm: &Value| {
+    let of_arm = |arm: &Value| {
         let work = &arm["cell"]["work"];
         let workers = work["workers"]["count"].as_u64().unwrap();
         let of = |name: &str| work[name].as_u64().unwrap();
@@ -31,7 +31,7 @@ fn arms(report: &Value) -> Vec<(String, u64)> {
         assert_eq!(arm["timing"]["entries"].as_u64(), Some(files), "{arm}");
         (work["operation"].as_str().unwrap().to_owned(), workers)
     };
-    arms.iter().map(one).collect()
+    arms.iter().map(of_arm).collect()
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn leftovers_of_a_killed_run_and_its_processes_are_removed() {
         before = files_below(scratch.path());
         std::thread::sleep(Duration::from_millis(300));
     }
-    let (code, said, complaint) = megadir(scratch.path(), &["bench", "clean", "."]);
-    assert_eq!(code, Some(0), "{said}{complaint}");
+    let (code, text, complaint) = megadir(scratch.path(), &["bench", "clean", "."]);
+    assert_eq!(code, Some(0), "{text}{complaint}");
     let left: Vec<_> =
         std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(left.iter().all(|path| path.is_file()), "{said}{complaint}: {left:?}");
+    assert!(left.iter().all(|path| path.is_file()), "{text}{complaint}: {left:?}");
 }

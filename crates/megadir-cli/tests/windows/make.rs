@@ -49,8 +49,8 @@ fn make_again_creates_only_missing_files() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     let words = ["d", "-n", "50", "--size", "100KiB"];
-    let said = |summary: &str| (Some(0), format!("megadir: 'd': {summary}\n"));
-    assert_eq!(make(at, &words), said("created 50 files"));
+    let expected = |summary: &str| (Some(0), format!("megadir: 'd': {summary}\n"));
+    assert_eq!(make(at, &words), expected("created 50 files"));
     let whole = below(&at.join("d"));
     assert!(whole.values().flatten().all(|content| content.len() == 102_400) && whole.contains_key(FIRST));
     let mut names = whole.keys();
@@ -59,9 +59,9 @@ fn make_again_creates_only_missing_files() {
         let file = std::fs::OpenOptions::new().write(true).open(at.join("d").join(name)).unwrap();
         file.set_len(bytes).unwrap();
     }
-    assert_eq!(make(at, &words), said("created 1 file, 45 existed already, 4 completed"));
+    assert_eq!(make(at, &words), expected("created 1 file, 45 existed already, 4 completed"));
     assert_eq!(below(&at.join("d")), whole);
-    assert_eq!(make(at, &words), said("created 0 files, 50 existed already"));
+    assert_eq!(make(at, &words), expected("created 0 files, 50 existed already"));
 }
 
 #[test]
@@ -84,10 +84,17 @@ fn foreign_files_stay() {
     std::fs::write(at.join("precious"), "").unwrap();
     std::fs::hard_link(at.join("precious"), path(5)).unwrap();
     let before = below(at);
-    let (code, said) = make(at, &["d", "-n", "8"]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.starts_with("megadir: 'd': created 0 files, 2 existed already, 6 left alone\n"), "{said}");
-    assert_eq!(said.lines().filter(|line| line.starts_with("megadir: left alone: ")).count(), 6, "{said}");
+    let (code, messages) = make(at, &["d", "-n", "8"]);
+    assert_eq!(code, Some(1), "{messages}");
+    assert!(
+        messages.starts_with("megadir: 'd': created 0 files, 2 existed already, 6 left alone\n"),
+        "{messages}"
+    );
+    assert_eq!(
+        messages.lines().filter(|line| line.starts_with("megadir: left alone: ")).count(),
+        6,
+        "{messages}"
+    );
     assert_eq!(below(at), before);
     // So that it can be removed.
     let mut permissions = path(4).metadata().unwrap().permissions();
@@ -109,17 +116,17 @@ fn layouts_are_made_as_rehearsed() {
     ] {
         let top = layout.replace([':', '/', '+', '='], "-");
         let words = [&top, "-n", "30", "--layout", layout];
-        let (code, told, complaint) = megadir(at, &[&["make", "--dry-run"], &words[..]].concat());
+        let (code, plan, complaint) = megadir(at, &[&["make", "--dry-run"], &words[..]].concat());
         assert_eq!((code, complaint.as_str()), (Some(0), ""), "{layout}");
-        assert!(told.contains("30 files, ") && told.contains(" 300 bytes of content\n"), "{told}");
-        assert!(told.ends_with(&format!("the first file is {first}\n")), "{told}");
+        assert!(plan.contains("30 files, ") && plan.contains(" 300 bytes of content\n"), "{plan}");
+        assert!(plan.ends_with(&format!("the first file is {first}\n")), "{plan}");
         assert!(!at.join(&top).exists());
-        let (code, said) = make(at, &words);
+        let (code, messages) = make(at, &words);
         let found = below(&at.join(&top));
         let directories = found.len() - 30;
-        assert_eq!((code, files(&at.join(&top))), (Some(0), 30), "{said}");
-        assert_eq!(said, format!("megadir: '{top}': created 30 files and {directories} directories\n"));
-        assert!(told.contains(&format!(" 30 files, {directories} directories, ")), "{told}");
+        assert_eq!((code, files(&at.join(&top))), (Some(0), 30), "{messages}");
+        assert_eq!(messages, format!("megadir: '{top}': created 30 files and {directories} directories\n"));
+        assert!(plan.contains(&format!(" 30 files, {directories} directories, ")), "{plan}");
         assert!(found.contains_key(first), "{found:?}");
     }
     assert!(PRESETS.iter().any(|preset| preset.name == "squid"));
@@ -168,9 +175,9 @@ fn links_are_not_followed() {
         return require::unavailable("make next to a junction", "Wine shows none");
     }
     assert!(made.unwrap().success() && at.join("d").join("8").symlink_metadata().unwrap().is_symlink());
-    let (code, said) = make(at, &["d", "-n", "100", "--layout", "prefix:1"]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.ends_with("megadir: left alone: '8' is not a file of this data set\n"), "{said}");
+    let (code, messages) = make(at, &["d", "-n", "100", "--layout", "prefix:1"]);
+    assert_eq!(code, Some(1), "{messages}");
+    assert!(messages.ends_with("megadir: left alone: '8' is not a file of this data set\n"), "{messages}");
     assert_eq!(files(&at.join("outside")), 0);
 }
 
@@ -181,8 +188,9 @@ fn paths_may_be_long() {
     (0..6).for_each(|_| deep.push("d".repeat(60)));
     std::fs::create_dir_all(&deep).unwrap();
     let top = deep.join("made");
-    let (code, said) = make(scratch.path(), &[top.to_str().unwrap(), "-n", "20", "--layout", "prefix:1/1"]);
-    assert_eq!((code, files(&top)), (Some(0), 20), "{said}");
+    let (code, messages) =
+        make(scratch.path(), &[top.to_str().unwrap(), "-n", "20", "--layout", "prefix:1/1"]);
+    assert_eq!((code, files(&top)), (Some(0), 20), "{messages}");
 }
 
 #[test]
@@ -197,9 +205,9 @@ fn names_that_windows_cannot_have_are_refused_beforehand() {
         (&["no/such", "-n", "1"], "must exist"),
     ] {
         for dry in [&["--dry-run"][..], &[]] {
-            let (code, said) = make(at, &[words, dry].concat());
+            let (code, messages) = make(at, &[words, dry].concat());
             assert!(matches!(code, Some(2 | 3)), "{words:?}: {code:?}");
-            assert!(said.contains(reason) && said.lines().count() == 1, "{words:?}: {said}");
+            assert!(messages.contains(reason) && messages.lines().count() == 1, "{words:?}: {messages}");
         }
     }
     assert_eq!(below(at).len(), 0, "nothing was made");
@@ -225,10 +233,10 @@ fn killed_make_is_completed() {
         let file = std::fs::OpenOptions::new().write(true).truncate(true).open(at.join("d").join(path));
         file.unwrap().flush().unwrap();
     }
-    let (code, said) = make(at, &words[1..]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, messages) = make(at, &words[1..]);
+    assert_eq!(code, Some(0), "{messages}");
     let found = below(&at.join("d"));
-    assert_eq!(found.values().flatten().filter(|content| content.len() == 20_000).count(), 150, "{said}");
+    assert_eq!(found.values().flatten().filter(|content| content.len() == 20_000).count(), 150, "{messages}");
     assert_eq!(
         make(at, &words[1..]).1,
         "megadir: 'd': created 0 files and 0 directories, 150 existed already\n"

@@ -196,7 +196,7 @@ fn files_with_reserved_names_are_listed_and_compared() {
     scan_and_notice(scratch.path(), "tree");
     // Each is opened by its exact name.
     for backend in ["by-handle", "std"] {
-        let asked = [
+        let arguments = [
             "list",
             "--backend",
             backend,
@@ -205,7 +205,7 @@ fn files_with_reserved_names_are_listed_and_compared() {
             "--fields=size,name",
             "tree/below/empty",
         ];
-        assert_eq!(lines(scratch.path(), &asked), listed, "{backend}");
+        assert_eq!(lines(scratch.path(), &arguments), listed, "{backend}");
     }
 }
 

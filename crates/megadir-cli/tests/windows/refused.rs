@@ -14,7 +14,7 @@ fn unimplemented_options_are_refused_in_one_line() {
 #[test]
 fn suggested_alternatives_exist_on_this_system() {
     let scratch = tree();
-    for (words, told) in [
+    for (words, expected) in [
         (&["--raw", "--backend", "by-handle"][..], "no backend of this system does"),
         (&["--threads", "4", "--backend", "by-handle"], "no backend of this system uses several"),
         (&["--buffer", "64KiB", "--backend", "std"], "by-handle"),
@@ -22,20 +22,20 @@ fn suggested_alternatives_exist_on_this_system() {
     ] {
         let (code, text, complaint) = megadir(scratch.path(), &[&["list", "tree"], words].concat());
         assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
-        assert!(complaint.contains(told) && !complaint.contains("getdents"), "{complaint}");
+        assert!(complaint.contains(expected) && !complaint.contains("getdents"), "{complaint}");
     }
 }
 
 #[test]
 fn path_mangled_by_cmd_is_explained() {
     let scratch = tree();
-    for (path, told) in
+    for (path, expected) in
         [(r#"tree\" --count"#, "closing quote"), (r"tree\file*", "--match"), ("NUL", "device")]
     {
         for words in [&["list"][..], &["scan", "--csv"], &["limits"], &["remove", "--yes"]] {
             let (code, text, complaint) = megadir(scratch.path(), &[words, &[path]].concat());
             assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(3), "", 1), "{complaint}");
-            assert!(complaint.contains(told), "{words:?}: {complaint}");
+            assert!(complaint.contains(expected), "{words:?}: {complaint}");
         }
     }
     assert_eq!(std::fs::read_dir(scratch.path().join("tree")).unwrap().count(), 51);

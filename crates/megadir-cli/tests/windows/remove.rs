@@ -64,8 +64,8 @@ fn protected_paths_are_refused_and_nothing_is_removed() {
         let other = text(&below.join("empty"));
         for more in ways {
             let words = [&["remove"], *more, &[&other, path]].concat();
-            let (told, complaint) = runs(directory, &words, 2);
-            assert!(complaint.contains(reason) && told.is_empty(), "{words:?}: {complaint}");
+            let (output, complaint) = runs(directory, &words, 2);
+            assert!(complaint.contains(reason) && output.is_empty(), "{words:?}: {complaint}");
             assert_eq!(complaint.lines().count(), 1, "{complaint}");
         }
     };
@@ -129,9 +129,9 @@ fn directory_is_put_aside_and_its_leftover_is_found() {
     let (_, complaint) = {
         // With this share mode it can be renamed, but the file cannot be removed.
         let held = fs::OpenOptions::new().read(true).share_mode(3).open(&kept).unwrap();
-        let told = megadir(scratch.path(), &["remove", "--yes", "--detach", "tree"]);
+        let ran = megadir(scratch.path(), &["remove", "--yes", "--detach", "tree"]);
         drop(held);
-        (told.0, told.2)
+        (ran.0, ran.2)
     };
     if complaint.contains("rename 'tree'") {
         // On Windows, a directory with open files in it cannot be renamed.
@@ -218,7 +218,7 @@ fn killed_removal_resumes() {
         (0..40).for_each(|file| fs::write(below.join(format!("{file}")), "").unwrap());
     }
     fs::write(scratch.path().join("beside"), "").unwrap();
-    let gone = || (0..20).filter(|directory| !root.join(format!("{directory}")).exists()).count();
+    let removed = || (0..20).filter(|directory| !root.join(format!("{directory}")).exists()).count();
     let mut was_killed = false;
     for wanted in [1, 5, 10] {
         // Slow enough to be still running once it is seen to have begun.
@@ -230,13 +230,13 @@ fn killed_removal_resumes() {
             .spawn()
             .unwrap();
         let begun = Instant::now();
-        while gone() < wanted && begun.elapsed() < megadir_testkit::PATIENCE {
+        while removed() < wanted && begun.elapsed() < megadir_testkit::PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
         was_killed |= child.try_wait().unwrap().is_none();
         let _ = child.kill();
         child.wait().unwrap();
-        assert!(gone() >= wanted, "nothing goes");
+        assert!(removed() >= wanted, "nothing goes");
     }
     assert!(was_killed || !root.exists());
     if root.exists() {

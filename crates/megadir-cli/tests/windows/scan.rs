@@ -90,9 +90,9 @@ fn suspects_are_decided_by_contents() {
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     fs::write(&file, "yyy").unwrap();
     fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
-    let told = changes(scratch.path(), &["--verify"]);
+    let lines = changes(scratch.path(), &["--verify"]);
     // The change time differs unless it is within one clock tick; the contents differ in any case.
-    assert!(told.len() == 1 && told[0].starts_with("modified     tree\\file 3 ("), "{told:?}");
+    assert!(lines.len() == 1 && lines[0].starts_with("modified     tree\\file 3 ("), "{lines:?}");
 }
 
 #[test]
@@ -103,17 +103,17 @@ fn inventory_in_its_tree_is_left_out_and_updated() {
     assert_eq!(code, Some(0), "{complaint}");
     assert!(complaint.contains("54 entries"), "{complaint}");
     fs::rename(tree.join("file 7"), tree.join("below").join("moved")).unwrap();
-    let told = |more: &[&str]| {
+    let changed = |more: &[&str]| {
         let (code, text, complaint) = megadir(&tree, &[&["changes", "kept"], more].concat());
         assert_eq!(code, Some(0), "{complaint}");
         text.lines().filter(|line| !line.starts_with("suspect")).map(str::to_owned).collect::<Vec<_>>()
     };
-    let renamed = told(&["--update"]);
+    let renamed = changed(&["--update"]);
     assert!(
         renamed.len() == 1 && renamed[0].starts_with("renamed") && renamed[0].contains("\\file 7 -> "),
         "{renamed:?}"
     );
-    assert_eq!(told(&[]), [""; 0]);
+    assert_eq!(changed(&[]), [""; 0]);
     fs::write(tree.join("new"), "").unwrap();
     let (code, text, _) = megadir(&tree, &["changes", "kept", "--quiet"]);
     assert_eq!((code, text.as_str()), (Some(10), ""));
@@ -159,21 +159,21 @@ fn files_are_known_by_their_numbers_whatever_their_names_and_times_are() {
     fs::rename(tree.join("aside"), tree.join("file 11")).unwrap();
     fs::rename(tree.join("below"), tree.join("elsewhere")).unwrap();
     // After the path, the line shows differing times, and that the contents may differ.
-    let mut told = changes(scratch.path(), &[]);
-    told.retain(|line| !line.starts_with("suspect"));
-    told.iter_mut().for_each(|line| line.truncate(line.find(" (").unwrap_or(line.len())));
+    let mut lines = changes(scratch.path(), &[]);
+    lines.retain(|line| !line.starts_with("suspect"));
+    lines.iter_mut().for_each(|line| line.truncate(line.find(" (").unwrap_or(line.len())));
     let expected = [
         "renamed      tree\\below -> tree\\elsewhere",
         "renamed      tree\\file 11 -> tree\\file 10",
         "renamed      tree\\file 10 -> tree\\file 11",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(lines, expected);
     age(&tree);
     scan(scratch.path(), &[]);
     // Setting the birth or modification time does not make it another file.
     age(&tree);
-    let told = changes(scratch.path(), &["--json"]);
-    assert!(told.iter().all(|line| !line.contains("\"inode\"]")), "{told:?}");
+    let lines = changes(scratch.path(), &["--json"]);
+    assert!(lines.iter().all(|line| !line.contains("\"inode\"]")), "{lines:?}");
 }
 
 /// NTFS updates only the directory entry through which a file was opened; its other links may show old
@@ -195,15 +195,15 @@ fn files_with_several_names_are_exact_where_each_is_opened() {
     };
     assert_eq!((links("file 20"), links("other name"), links("file 21")), (Some(2), Some(2), Some(1)));
     fs::write(tree.join("other name"), "through the other name").unwrap();
-    let mut told = changes(scratch.path(), &[]);
-    told.retain(|line| !line.starts_with("suspect"));
-    assert_eq!(told.len(), 2, "{told:?}");
-    for (line, name) in told.iter().zip(["file 20", "other name"]) {
-        assert!(line.starts_with(&format!("modified     tree\\{name} (size")), "{told:?}");
+    let mut lines = changes(scratch.path(), &[]);
+    lines.retain(|line| !line.starts_with("suspect"));
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, name) in lines.iter().zip(["file 20", "other name"]) {
+        assert!(line.starts_with(&format!("modified     tree\\{name} (size")), "{lines:?}");
     }
     fs::remove_file(tree.join("other name")).unwrap();
-    let told = changes(scratch.path(), &[]);
-    assert!(told.iter().any(|line| line.contains("file 20 (") && line.contains("links")), "{told:?}");
+    let lines = changes(scratch.path(), &[]);
+    assert!(lines.iter().any(|line| line.contains("file 20 (") && line.contains("links")), "{lines:?}");
 }
 
 #[test]

@@ -65,8 +65,8 @@ fn methods_of_finding_out_attributes_find_the_same_in_both_runs_of_the_source() 
                 require::unavailable(&format!("bench run attributes: {method}"), reason);
             }
             None => {
-                let told: Vec<&str> = runs.iter().map(|row| row[1].as_str()).collect();
-                assert_eq!(told, ["first,", "second"], "{method}: {report}");
+                let order: Vec<&str> = runs.iter().map(|row| row[1].as_str()).collect();
+                assert_eq!(order, ["first,", "second"], "{method}: {report}");
             }
         }
     }

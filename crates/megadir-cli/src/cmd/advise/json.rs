@@ -88,24 +88,24 @@ fn holds(holds: &Capacity) -> Value {
 
 fn measured(run: &Run, pattern: Pattern) -> Value {
     let measured = &run.measured;
-    let contrasts = measured.contrasts.iter().map(|one| {
-        let (verdict, negligible) = match one.verdict {
+    let contrasts = measured.contrasts.iter().map(|contrast| {
+        let (verdict, negligible) = match contrast.verdict {
             Some(Verdict::Faster { negligible }) => ("faster", negligible),
             Some(Verdict::Slower { negligible }) => ("slower", negligible),
             Some(Verdict::Equivalent) => ("equivalent", true),
             Some(Verdict::Inconclusive { .. }) | None => ("inconclusive", false),
         };
         json!({
-            "layout": one.layout.to_string(),
-            "phase": one.phase.name(),
-            "files": one.files,
-            "ratio": one.ratio,
-            "interval": one.interval.map(|range| [range.low, range.high]),
+            "layout": contrast.layout.to_string(),
+            "phase": contrast.phase.name(),
+            "files": contrast.files,
+            "ratio": contrast.ratio,
+            "interval": contrast.interval.map(|range| [range.low, range.high]),
             "verdict": verdict,
             "negligible": negligible,
         })
     });
-    let undecided = |one: Undecided| json!({ "layout": one.layout.to_string(), "phase": one.phase.name(), "time_s": one.time.map(|time| time.as_secs_f64()) });
+    let undecided = |contrast: Undecided| json!({ "layout": contrast.layout.to_string(), "phase": contrast.phase.name(), "time_s": contrast.time.map(|time| time.as_secs_f64()) });
     json!({
         "files": measured.files,
         "writers": measured.writers,

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     check(args)?;
     let page = args.report.as_deref().map(|path| NewPage::prepare("report", "measured", path)).transpose()?;
-    let answer = interruptible(|interrupt| ask(args, interrupt))?;
+    let answer = interruptible(|interrupt| answer_of(args, interrupt))?;
     let mut output = Output::new()?;
     if let Some(language) = args.code {
         output.text = code(args, &answer.advice.layout.layout, language)?.into_bytes();
@@ -164,10 +164,10 @@ struct Answer {
     left: Option<RunError>,
 }
 
-fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
+fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
-    let asked = Asked {
+    let assumptions = Asked {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,
@@ -176,7 +176,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
         count: false,
         stated: None,
     };
-    let look = look(&directory, &asked)?;
+    let look = look(&directory, &assumptions)?;
     let question = Question {
         files: args.files.map_or_else(|| entries_now(args, &look), Ok)?,
         writers: args.writers.unwrap_or(1),

@@ -142,7 +142,9 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     }
     let of = |layout: &Layout| {
         let own = measured.contrasts.iter().filter(|contrast| contrast.layout == *layout);
-        let parts = own.map(|one| format!("{} {}", one.phase.name(), ratio(one.ratio, one.interval)));
+        let parts = own.map(|contrast| {
+            format!("{} {}", contrast.phase.name(), ratio(contrast.ratio, contrast.interval))
+        });
         let preset = PRESETS.iter().find(|preset| preset.layout == *layout);
         let name = preset.map_or_else(|| layout.to_string(), |preset| format!("{layout} ({})", preset.name));
         format!("{name}: {}", parts.collect::<Vec<_>>().join(", "))
@@ -151,9 +153,9 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
         1 => String::new(),
         writers => format!(" written by {writers}"),
     };
-    let asked = answer.advice.question.files;
-    let number = match measured.files < asked {
-        true => format!("{} of {}", amount(measured.files), files(asked)),
+    let requested = answer.advice.question.files;
+    let number = match measured.files < requested {
+        true => format!("{} of {}", amount(measured.files), files(requested)),
         false => files(measured.files),
     };
     let rounds = measured.rounds;
@@ -193,21 +195,22 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     if undecided.is_empty() {
         return None;
     }
-    let open = undecided.iter().enumerate().map(|(place, one)| {
-        let time = match (one.time, place) {
+    let open = undecided.iter().enumerate().map(|(place, comparison)| {
+        let time = match (comparison.time, place) {
             (Some(time), 0) => format!("--time {} would probably decide", typed(time)),
             (Some(time), _) => typed(time),
             (None, _) => "not within an hour".into(),
         };
         let contrast = measured.contrasts.iter().find(|contrast| {
-            (contrast.layout, contrast.phase, contrast.files) == (one.layout, one.phase, measured.files)
+            (contrast.layout, contrast.phase, contrast.files)
+                == (comparison.layout, comparison.phase, measured.files)
         });
         let direction = match contrast.and_then(|contrast| contrast.verdict) {
             Some(Verdict::Faster { .. }) => "faster, perhaps by less; ",
             Some(Verdict::Slower { .. }) => "slower, perhaps by less; ",
             _ => "",
         };
-        format!("{} in {} ({direction}{time})", one.layout, one.phase.name())
+        format!("{} in {} ({direction}{time})", comparison.layout, comparison.phase.name())
     });
     let open = open.collect::<Vec<_>>().join(", ");
     Some(("not decided", format!("a difference of a tenth from one directory: {open}")))
@@ -302,8 +305,10 @@ fn limits(answer: &Answer) -> String {
 }
 
 fn changes(advice: &Advice) -> Option<String> {
-    let below = |one: &Change| format!("below {} files: {}", interval(one.files), named(&one.before));
-    let above = |one: &Change| format!("from {} files on: {}", interval(one.files), named(&one.after));
+    let below =
+        |change: &Change| format!("below {} files: {}", interval(change.files), named(&change.before));
+    let above =
+        |change: &Change| format!("from {} files on: {}", interval(change.files), named(&change.after));
     let both: Vec<String> = advice.below.iter().map(below).chain(advice.above.iter().map(above)).collect();
     (!both.is_empty()).then(|| both.join("; "))
 }

@@ -15,7 +15,7 @@ use megadir_report::Report;
 
 use super::describe::about;
 use super::list::studies;
-use super::options::{Args, Asked, Resolved, RunArgs, drawn_seed, resolve};
+use super::options::{Args, Resolved, RunArgs, StudyRequest, drawn_seed, resolve};
 use super::place;
 use super::record_file::{open, refuse};
 use super::report::{replace, text_of, write_page_as};
@@ -57,7 +57,7 @@ fn run_all(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.run.dry_run {
         return Ok(exit::DONE);
     }
-    if planned.iter().all(|one| matches!(one.state, State::LeftOut(_))) {
+    if planned.iter().all(|entry| matches!(entry.state, State::LeftOut(_))) {
         return Err(CliError::nothing_ran("no study can run here; the reasons stand above"));
     }
     std::fs::create_dir_all(&kit.folder).map_err(|error| refuse(&kit.folder, &reason(&error)))?;
@@ -113,7 +113,7 @@ impl Kit {
         if record.symlink_metadata().is_ok() {
             return self.state_of_record(study, record, &run.lab.fs);
         }
-        let resolved = match resolve(self.asked(study, &run), interrupt) {
+        let resolved = match resolve(self.study_request(study, &run), interrupt) {
             Ok(resolved) => resolved,
             Err(error) if error.code == exit::INTERRUPTED => return Err(error),
             Err(error) => return Ok(State::LeftOut(error.message)),
@@ -138,8 +138,8 @@ impl Kit {
         let plan = &record.header.plan;
         let labels =
             |plan: &Plan| -> Vec<String> { plan.file_systems.iter().map(|of| of.label.clone()).collect() };
-        let asked: Vec<String> = on.iter().map(ToString::to_string).collect();
-        if plan.study != study.meta.name || plan.preset != self.preset || labels(plan) != asked {
+        let requested: Vec<String> = on.iter().map(ToString::to_string).collect();
+        if plan.study != study.meta.name || plan.preset != self.preset || labels(plan) != requested {
             return Err(refuse(
                 path,
                 "the record is of a run with other options; repeat its command, or name another folder with --output",
@@ -166,19 +166,25 @@ impl Kit {
         run
     }
 
-    fn asked<'a>(&self, study: &Study, run: &'a RunArgs) -> Asked<'a> {
-        Asked { study: study.clone(), spread: None, request: run.request(self.preset), of_all: true, run }
+    fn study_request<'a>(&self, study: &Study, run: &'a RunArgs) -> StudyRequest<'a> {
+        StudyRequest {
+            study: study.clone(),
+            spread: None,
+            request: run.request(self.preset),
+            of_all: true,
+            run,
+        }
     }
 
     fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {
         let (mut result, mut reports, mut missing) = (exit::DONE, Vec::new(), Vec::new());
-        for one in planned {
-            let name = one.study.meta.name.as_str();
-            if let State::LeftOut(reason) = &one.state {
+        for entry in planned {
+            let name = entry.study.meta.name.as_str();
+            if let State::LeftOut(reason) = &entry.state {
                 missing.push((name, reason.clone()));
                 continue;
             }
-            match self.end_of(one, interrupt) {
+            match self.end_of(entry, interrupt) {
                 Ok(None) => {}
                 Ok(Some(end)) if end.interrupted => return Err(self.interrupted()),
                 Ok(Some(end)) => result = result.max(code(&end)),
@@ -190,7 +196,7 @@ impl Kit {
                     continue;
                 }
             }
-            let opened = match open(&one.record, false) {
+            let opened = match open(&entry.record, false) {
                 Ok(opened) => opened,
                 Err(error) => {
                     eprintln!("megadir: {name}: {error}");
@@ -199,7 +205,7 @@ impl Kit {
                     continue;
                 }
             };
-            write_page_as(&one.record, Path::new(&format!("{name}.html")), &opened.report, false)?;
+            write_page_as(&entry.record, Path::new(&format!("{name}.html")), &opened.report, false)?;
             print(&format!("{name}: {}\n", opened.report.answer()))?;
             reports.push((name, opened.report));
         }
@@ -212,11 +218,11 @@ impl Kit {
     }
 
     /// `None` without a run.
-    fn end_of(&self, one: &Planned, interrupt: &Interrupt) -> Result<Option<RunEnd>, CliError> {
-        let run = self.run_args(&one.study, &one.record);
-        let done = match one.state {
-            State::Begun => resume_run(&one.record, &run, interrupt, None)?,
-            State::New(_) => run_study(self.asked(&one.study, &run), interrupt, None)?,
+    fn end_of(&self, entry: &Planned, interrupt: &Interrupt) -> Result<Option<RunEnd>, CliError> {
+        let run = self.run_args(&entry.study, &entry.record);
+        let done = match entry.state {
+            State::Begun => resume_run(&entry.record, &run, interrupt, None)?,
+            State::New(_) => run_study(self.study_request(&entry.study, &run), interrupt, None)?,
             State::Complete | State::LeftOut(_) => return Ok(None),
         };
         match done {
@@ -250,9 +256,9 @@ impl Kit {
 }
 
 fn described(planned: &[Planned]) -> String {
-    let width = planned.iter().map(|one| one.study.meta.name.len()).max().unwrap_or(0);
-    let line = |one: &Planned| {
-        let state = match &one.state {
+    let width = planned.iter().map(|entry| entry.study.meta.name.len()).max().unwrap_or(0);
+    let line = |entry: &Planned| {
+        let state = match &entry.state {
             State::New(needs) => format!(
                 "{}, {} of space, {}",
                 counted(needs.files, "file", "files"),
@@ -263,9 +269,9 @@ fn described(planned: &[Planned]) -> String {
             State::Complete => "complete".into(),
             State::LeftOut(reason) => format!("left out: {reason}"),
         };
-        format!("{:width$}  {state}\n", one.study.meta.name)
+        format!("{:width$}  {state}\n", entry.study.meta.name)
     };
-    let needs = |one: &Planned| if let State::New(needs) = &one.state { Some(*needs) } else { None };
+    let needs = |entry: &Planned| if let State::New(needs) = &entry.state { Some(*needs) } else { None };
     let new: Vec<Estimate> = planned.iter().filter_map(needs).collect();
     let mut text: String = planned.iter().map(line).collect();
     if let Some(space_bytes) = new.iter().map(|needs| needs.space_bytes).max() {

@@ -10,9 +10,9 @@ use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
 use megadir_report::between::Gate;
 
 use super::compare::{self, Slower, parse_condition};
-use super::options::{Asked, RunArgs};
+use super::options::{RunArgs, StudyRequest};
 use super::report;
-use super::run::run_asked;
+use super::run::run_requested;
 use super::work::word;
 use crate::exit::{self, CliError, refuse_if};
 
@@ -80,8 +80,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         report::check_export(format)?;
     }
     let (spread, request) = (args.layout.clone(), args.run.request(Preset::Default));
-    let asked = Asked { study: args.study()?, spread, request, of_all: false, run: &args.run };
-    let (code, measured) = run_asked(asked)?;
+    let requested = StudyRequest { study: args.study()?, spread, request, of_all: false, run: &args.run };
+    let (code, measured) = run_requested(requested)?;
     let Some((path, measured)) = measured else { return Ok(code) };
     for format in &args.export {
         let written = report::export(&path, &measured, format)?;

@@ -100,12 +100,12 @@ struct Loaded {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
-    if let (Some(one), Some(other)) = (&args.old, &args.new)
+    if let (Some(old_path), Some(new_path)) = (&args.old, &args.new)
         && (has_several_studies(&old) || has_several_studies(&new) || !args.more.is_empty())
     {
         let more = args.more.iter().map(|path| Ok((path, load(&Some(path.clone()), &[])?)));
         let more = more.collect::<Result<Vec<_>, CliError>>()?;
-        return compare_machines(args, [(one, old), (other, new)].into_iter().chain(more).collect());
+        return compare_machines(args, [(old_path, old), (new_path, new)].into_iter().chain(more).collect());
     }
     [&old, &new].into_iter().try_for_each(|side| once_each(side.iter()))?;
     let compared = between(&runs(&old), &runs(&new));
@@ -142,7 +142,7 @@ fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Resul
     refuse_if(&[(args.fail_if.is_some(), reason)])?;
     for (path, loaded) in &folders {
         let is_known =
-            |(at, one): &(usize, &Loaded)| loaded[..*at].iter().any(|other| study(other) == study(one));
+            |(at, record): &(usize, &Loaded)| loaded[..*at].iter().any(|other| study(other) == study(record));
         if let Some((_, twice)) = loaded.iter().enumerate().find(is_known) {
             let study = study(twice);
             let reason =
@@ -188,9 +188,9 @@ fn runs(side: &[Loaded]) -> Vec<Run<'_>> {
     side.iter().map(|loaded| Run { name: &loaded.name, report: &loaded.opened.report }).collect()
 }
 
-fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliError> {
+fn load(single: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliError> {
     let mut loaded = Vec::new();
-    for named in one.iter().chain(several) {
+    for named in single.iter().chain(several) {
         for path in records_of(named)? {
             loaded.push(Loaded { opened: open(&path, false)?, name: path.display().to_string() });
         }
@@ -221,12 +221,12 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// Two copies would hide the variance between runs.
 fn once_each<'l>(mut runs: impl Iterator<Item = &'l Loaded> + Clone) -> Result<(), CliError> {
-    while let Some(one) = runs.next() {
-        let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
+    while let Some(run) = runs.next() {
+        let same = |other: &&Loaded| is_same(&run.opened.report.record, &other.opened.report.record);
         if let Some(other) = runs.clone().find(same) {
             return Err(CliError::nothing_ran(format!(
                 "'{}' and '{}' are the same run; name each run once",
-                one.name, other.name
+                run.name, other.name
             )));
         }
     }
@@ -245,9 +245,9 @@ fn check(args: &Args, compared: &Between) -> Result<(), CliError> {
         )));
     }
     if !compared.differences.is_empty() && !args.across {
-        let what = compared.differences.join("; ");
+        let differences = compared.differences.join("; ");
         return Err(CliError::nothing_ran(format!(
-            "{sides} are not comparable ({what}); --across compares them anyway"
+            "{sides} are not comparable ({differences}); --across compares them anyway"
         )));
     }
     Ok(())

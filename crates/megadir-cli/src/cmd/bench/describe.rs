@@ -69,7 +69,7 @@ fn data_sets(plan: &Plan) -> String {
         1 => equal[0].clone(),
         times => equal[0].replacen("data:", &format!("data, {times} times:"), 1),
     };
-    lines.chunk_by(|one, other| one == other).map(times).collect()
+    lines.chunk_by(|a, b| a == b).map(times).collect()
 }
 
 struct ArmLine<'a> {

@@ -53,8 +53,8 @@ impl LabArgs {
         let reason = "--device: all its data would be lost; allow that with --erase-device";
         refuse_if(&[(devices > 0 && !self.erase_device, reason)])?;
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
-        let asked: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
-        file_system_facts(directory, &asked, interrupt.control()).map_err(|error| match error {
+        let requested: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
+        file_system_facts(directory, &requested, interrupt.control()).map_err(|error| match error {
             LabError::Interrupted => CliError::interrupted(error),
             error => CliError::nothing_ran(error),
         })
@@ -66,21 +66,21 @@ pub(crate) fn described(plan: &Plan) -> String {
     for of in &plan.file_systems {
         let made = if of.make.is_empty() { String::new() } else { format!(", {}", of.make.join(" ")) };
         let mounted = &of.mount_options;
-        let (what, kind) = match of.place.is_directory() {
+        let (noun, kind) = match of.place.is_directory() {
             true => ("volume", format!(", {}", of.kind)),
             false => ("file system", String::new()),
         };
-        text.push_str(&format!("{what} {}: {}{kind}{made}, mounted {mounted}\n", of.label, place(of)));
+        text.push_str(&format!("{noun} {}: {}{kind}{made}, mounted {mounted}\n", of.label, place(of)));
     }
-    for gone in &plan.unavailable {
-        text.push_str(&format!("unavailable: {}: {}\n", gone.name, gone.reason));
+    for missing in &plan.unavailable {
+        text.push_str(&format!("unavailable: {}: {}\n", missing.name, missing.reason));
     }
     text
 }
 
 pub(crate) fn list(plan: &Plan) -> String {
-    let one = |of: &LabFileSystem| format!("{} ({})", of.label, place(of));
-    plan.file_systems.iter().map(one).collect::<Vec<_>>().join(", ")
+    let named = |of: &LabFileSystem| format!("{} ({})", of.label, place(of));
+    plan.file_systems.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 fn place(of: &LabFileSystem) -> String {

@@ -208,7 +208,7 @@ impl RunArgs {
     }
 }
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct StudyRequest<'a> {
     pub(crate) study: Study,
     pub(crate) spread: Option<Spread>,
     /// Without target and facts.
@@ -261,7 +261,7 @@ impl Args {
         options
     }
 
-    pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
+    pub(crate) fn study_request(&self, ranks: Option<u32>) -> Result<StudyRequest<'_>, CliError> {
         let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
         let spread = self.work.spread(&study)?;
         self.work.apply(&mut study)?;
@@ -284,12 +284,12 @@ impl Args {
             threads: self.threads.clone(),
             ..self.run.request(self.preset())
         };
-        Ok(Asked { study, spread, request, of_all: false, run: &self.run })
+        Ok(StudyRequest { study, spread, request, of_all: false, run: &self.run })
     }
 }
 
-pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
-    let Asked { mut study, spread, request, of_all, run: args } = asked;
+pub(crate) fn resolve(requested: StudyRequest<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
+    let StudyRequest { mut study, spread, request, of_all, run: args } = requested;
     let directory = args.dirs.first().cloned().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
     let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
@@ -374,11 +374,11 @@ fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
         LookError::Stopped => CliError::interrupted("interrupted"),
         LookError::Empty(_) | LookError::Deep(_) => CliError::nothing_ran(error),
     })?;
-    for (count, what) in
+    for (count, problem) in
         [(look.unread, "directories could not be read"), (look.unexamined, "files have no known size")]
     {
         if count > 0 {
-            eprintln!("megadir: '{}': {count} {what}; they are not part of the shape", path.display());
+            eprintln!("megadir: '{}': {count} {problem}; they are not part of the shape", path.display());
         }
     }
     Ok(look)

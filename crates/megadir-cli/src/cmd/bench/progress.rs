@@ -79,7 +79,7 @@ impl Progress {
         };
         self.bar.set_length(self.blocks);
         self.bar.set_position(position);
-        self.say(&message);
+        self.show(&message);
     }
 
     /// Prints only the first note about other work on the machine, and on terminals no other notes.
@@ -93,7 +93,7 @@ impl Progress {
         eprintln!("megadir: {}{advice}", note.text);
     }
 
-    fn say(&self, message: &str) {
+    fn show(&self, message: &str) {
         self.bar.set_message(cut(message, self.room));
     }
 
@@ -112,7 +112,7 @@ impl Listener for Progress {
             Event::Filling(progress) => {
                 self.bar.set_length(progress.of);
                 self.bar.set_position(progress.done);
-                self.say(&format!("creating {}", plural(progress.of, "file", "files")));
+                self.show(&format!("creating {}", plural(progress.of, "file", "files")));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Recorded(Line::Sample(sample)) => {
@@ -128,7 +128,7 @@ impl Listener for Progress {
             }
             Event::Recorded(Line::End(_)) => self.bar.set_position(self.bar.length().unwrap_or(0)),
             Event::Recorded(_) | Event::EpochEnds => {}
-            Event::Cleaning => self.say("cleaning up"),
+            Event::Cleaning => self.show("cleaning up"),
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::reason;
 use crate::ui::new_file::{NewFile, folder_of};
 use crate::ui::output::print_with;
-use crate::ui::{is_unicode, wants_color};
+use crate::ui::{is_unicode, uses_color};
 
 const WIDTH: usize = 100;
 pub(super) const FIRST_SCREEN: &str = "screen";
@@ -253,7 +253,7 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let style = Style { color: wants_color(terminal), unicode: !terminal || is_unicode() };
+    let style = Style { color: uses_color(terminal), unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
 }
 

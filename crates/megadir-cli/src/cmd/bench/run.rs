@@ -12,7 +12,7 @@ use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 use megadir_report::Report;
 
 use super::describe::{about, describe};
-use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
+use super::options::{self, Args, Resolved, RunArgs, StudyRequest, resolve};
 use super::progress::Progress;
 use super::record_file::{Opened, RecordFile, open};
 use super::report;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Result<Done, CliError> {
     match &args.resume {
         Some(path) => resume_run(path, &args.run, interrupt, ranks),
-        None => run_study(args.asked(ranks.map(RankWorkers::size))?, interrupt, ranks),
+        None => run_study(args.study_request(ranks.map(RankWorkers::size))?, interrupt, ranks),
     }
 }
 
@@ -61,9 +61,9 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 /// Exit code; record and report if there is one.
 type Finished = (u8, Option<(PathBuf, Report)>);
 
-pub(crate) fn run_asked(asked: Asked<'_>) -> Result<Finished, CliError> {
-    let format = asked.run.format();
-    finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, format)
+pub(crate) fn run_requested(requested: StudyRequest<'_>) -> Result<Finished, CliError> {
+    let format = requested.run.format();
+    finish(interruptible(|interrupt| run_study(requested, interrupt, None))?, format)
 }
 
 fn finish(done: Done, format: Option<&str>) -> Result<Finished, CliError> {
@@ -97,12 +97,12 @@ pub(super) enum Done {
 }
 
 pub(super) fn run_study(
-    asked: Asked<'_>,
+    requested: StudyRequest<'_>,
     interrupt: &Interrupt,
     ranks: Option<&RankWorkers>,
 ) -> Result<Done, CliError> {
-    let args = asked.run;
-    let resolved = resolve(asked, interrupt)?;
+    let args = requested.run;
+    let resolved = resolve(requested, interrupt)?;
     let is_cold = resolved.planned.plan.arms.iter().any(|arm| arm.cache.is_cold());
     let reason =
         "--engine mpi: the study has uncached arms, and every host has its own cache; add --cache warm";
@@ -363,8 +363,8 @@ fn announce(resolved: &Resolved) {
             };
             let files = counted(needs.files, "file", "files");
             eprintln!("megadir: creating {files} {place}, removed after the run; {about}");
-            for gone in plan.unavailable.iter().filter(|_| on_lab) {
-                eprintln!("megadir: {} is unavailable: {}", gone.name, gone.reason);
+            for missing in plan.unavailable.iter().filter(|_| on_lab) {
+                eprintln!("megadir: {} is unavailable: {}", missing.name, missing.reason);
             }
         }
     }

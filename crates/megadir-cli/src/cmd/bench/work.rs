@@ -70,7 +70,7 @@ impl FileWorkArgs {
         match self.layout.as_slice() {
             _ if matches!(study.kind, Kind::Layout(_)) => Ok(None),
             [] => Ok(None),
-            [one] => parse_spread(one).map(Some).map_err(CliError::usage),
+            [text] => parse_spread(text).map(Some).map_err(CliError::usage),
             _ => Err(CliError::usage(format!(
                 "--layout has several values, and study `{}` does not compare layouts: name one",
                 study.meta.name
@@ -141,11 +141,11 @@ impl FileWorkArgs {
             Kind::Layout(layout) => {
                 take(&mut layout.layouts, &self.layout);
                 take(&mut layout.read_orders, &self.order);
-                layout.sync = one(&self.sync, layout.sync)?;
+                layout.sync = single_sync(&self.sync, layout.sync)?;
                 &["--order", "--sync"]
             }
             Kind::Fill(fill) => {
-                fill.sync = one(&self.sync, fill.sync)?;
+                fill.sync = single_sync(&self.sync, fill.sync)?;
                 &["--sync"]
             }
             Kind::SmallFiles(small) => {
@@ -200,10 +200,10 @@ fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
     }
 }
 
-fn one(chosen: &[SyncPolicy], of_study: SyncPolicy) -> Result<SyncPolicy, CliError> {
+fn single_sync(chosen: &[SyncPolicy], of_study: SyncPolicy) -> Result<SyncPolicy, CliError> {
     match chosen {
         [] => Ok(of_study),
-        [one] => Ok(*one),
+        [sync] => Ok(*sync),
         _ => Err(CliError::usage(
             "--sync has several values, and only study smallfile compares them: name one",
         )),

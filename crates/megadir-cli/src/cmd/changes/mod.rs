@@ -388,8 +388,9 @@ impl Run<'_> {
         let args = self.args;
         let is_machine_readable = args.json || args.null || args.paths;
         // Open MPI gives rank 0 a terminal, wherever its output goes.
-        let is_asked = is_machine_readable || args.verify || !args.only.is_empty() || args.engine.is_some();
-        !is_asked && std::io::stdout().is_terminal() && compared.count(ChangeKind::Suspect) > SUSPECTS_MAX
+        let is_requested =
+            is_machine_readable || args.verify || !args.only.is_empty() || args.engine.is_some();
+        !is_requested && std::io::stdout().is_terminal() && compared.count(ChangeKind::Suspect) > SUSPECTS_MAX
     }
 
     fn writer(&self) -> Result<Writer, CliError> {

@@ -16,11 +16,11 @@ pub(super) fn selection(
     (inventory, newer): (&Inventory, Option<&Inventory>),
     roots: &[PathBuf],
 ) -> Result<Selection, CliError> {
-    let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
-    [inventory].into_iter().chain(newer).try_for_each(|of| refuse_unrecorded(&asked, of))?;
+    let requested = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
+    [inventory].into_iter().chain(newer).try_for_each(|of| refuse_unrecorded(&requested, of))?;
     let selected = inventory.metadata().scanned.selected.as_ref();
     let recorded = selected.map(|selected| recorded(selected, args)).transpose()?;
-    Selection::new(asked, recorded)
+    Selection::new(requested, recorded)
         .map_err(|bad| CliError::usage(format!("{}: {bad}", quoted(&args.inventory))))
 }
 

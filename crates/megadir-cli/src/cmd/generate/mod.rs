@@ -98,8 +98,8 @@ fn completions(shell: Shell, mut program: Command) -> Page {
 }
 
 fn write(directory: &Path, pages: &[Page]) -> Result<(), CliError> {
-    let cannot = |what: &str, path: &Path, error: &std::io::Error| {
-        CliError::nothing_ran(format!("cannot {what} {}: {}", quoted(path), reason(error)))
+    let cannot = |action: &str, path: &Path, error: &std::io::Error| {
+        CliError::nothing_ran(format!("cannot {action} {}: {}", quoted(path), reason(error)))
     };
     std::fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
     for page in pages {

@@ -95,7 +95,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     // An unreadable example directory fails at once, even with --watch.
     let like = args.like.as_ref().map(Dir::open).transpose()?;
-    let asked = Asked {
+    let assumptions = Asked {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,
@@ -107,13 +107,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match args.watch {
         Some(seconds) => {
             let every = Duration::from_secs(seconds);
-            interruptible(|interrupt| watch(args, &asked, every, interrupt))
+            interruptible(|interrupt| watch(args, &assumptions, every, interrupt))
         }
-        None => once(args, &asked),
+        None => once(args, &assumptions),
     }
 }
 
-fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
+fn once(args: &Args, assumptions: &Asked<'_>) -> Result<u8, CliError> {
     let _mentioned = Progress::without_number(args.quiet);
     let mut pass = Pass::new(args)?;
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
@@ -129,11 +129,16 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
         is_first = false;
         text::write(text, limits, args, is_terminal);
     };
-    pass.check_all(&args.directories, asked, output.as_mut(), || {}, write);
+    pass.check_all(&args.directories, assumptions, output.as_mut(), || {}, write);
     pass.end()
 }
 
-fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn watch(
+    args: &Args,
+    assumptions: &Asked<'_>,
+    every: Duration,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let mut next = Instant::now();
     let mut ever_seen = false;
@@ -146,7 +151,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
                 false => text.extend_from_slice(line(&time, limits).as_bytes()),
             }
         };
-        pass.check_all(&args.directories, asked, output.as_mut(), || interrupt.beats(), write);
+        pass.check_all(&args.directories, assumptions, output.as_mut(), || interrupt.beats(), write);
         ever_seen |= pass.seen > 0;
         // A directory that was never readable ends the loop; one that vanishes may return.
         let is_last = pass.reached || !ever_seen || pass.ended.is_some();
@@ -197,7 +202,7 @@ impl Pass {
     fn check_all(
         &mut self,
         paths: &[PathBuf],
-        asked: &Asked<'_>,
+        assumptions: &Asked<'_>,
         mut output: Option<&mut Output>,
         before: impl Fn(),
         mut write: impl FnMut(&mut Vec<u8>, &Limits),
@@ -207,7 +212,7 @@ impl Pass {
             if self.ended.is_some() && self.metrics.is_none() {
                 return;
             }
-            let Some(limits) = self.check(path, asked) else { continue };
+            let Some(limits) = self.check(path, assumptions) else { continue };
             if self.ended.is_none()
                 && let Some(output) = &mut output
             {
@@ -217,8 +222,8 @@ impl Pass {
         }
     }
 
-    fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
-        let checked = Dir::open(path).and_then(|directory| limits(&directory, asked));
+    fn check(&mut self, path: &Path, assumptions: &Asked<'_>) -> Option<Limits> {
+        let checked = Dir::open(path).and_then(|directory| limits(&directory, assumptions));
         if let Some((_, metrics)) = &mut self.metrics {
             formats::add_to(metrics, path, checked.as_ref().ok(), self.warn_at);
         }

@@ -68,14 +68,14 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
         );
     }
     let about = if more.is_exact() || interval(more).starts_with("at most") { "" } else { "about " };
-    let what = if churn && limit == Limit::DirectoryIndex {
+    let statement = if churn && limit == Limit::DirectoryIndex {
         "more entries can be kept while names come and go"
     } else if limits.facts.directory_share >= 1.0 {
         "more subdirectories fit before creating one fails"
     } else {
         "more entries fit before creating one fails"
     };
-    format!("{place}: {about}{} {what}; {} first.", interval(more), runs_out(limit))
+    format!("{place}: {about}{} {statement}; {} first.", interval(more), runs_out(limit))
 }
 
 /// The headline where probably no entry fits any more: the kind of the limit decides what still works. `one_may_fit` is whether the interval
@@ -222,23 +222,24 @@ impl Report {
         if ceilings.is_empty() {
             return;
         }
-        let cells = |one: &Ceiling| [one.limit.to_string(), interval(one.more), percent(one.used)];
+        let cells =
+            |ceiling: &Ceiling| [ceiling.limit.to_string(), interval(ceiling.more), percent(ceiling.used)];
         let rows: Vec<[String; 3]> = ceilings.iter().map(cells).collect();
         let width = |column: usize, heading: &str| {
             rows.iter().map(|row| row[column].chars().count()).chain([heading.len()]).max().unwrap_or(0)
         };
         let widths = [width(0, "what runs out"), width(1, "more entries"), width(2, "used")];
-        let line = |[what, more, used]: [&str; 3]| {
+        let line = |[resource, more, used]: [&str; 3]| {
             let [first, second, third] = widths;
-            format!("  {what:<first$}  {more:<second$}  {used:>third$}  ")
+            format!("  {resource:<first$}  {more:<second$}  {used:>third$}  ")
         };
         self.text.push('\n');
         let heading = line(["what runs out", "more entries", "used"]);
         let below = " ".repeat(heading.chars().count());
         if below.len() + BASIS_MIN > self.width {
             for (row, ceiling) in rows.iter().zip(ceilings) {
-                let [what, more, used] = row;
-                let paragraph = format!("{what}: {more} more, {used} used ({})", ceiling.basis);
+                let [resource, more, used] = row;
+                let paragraph = format!("{resource}: {more} more, {used} used ({})", ceiling.basis);
                 self.wrapped("  ", "    ", &paragraph);
             }
             return;

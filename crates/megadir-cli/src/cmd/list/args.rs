@@ -171,8 +171,8 @@ pub(crate) struct Args {
     #[arg(short = 'a', short_alias = 'A', long, hide = true, overrides_with = "all")]
     all: bool,
     // Numeric options accept a leading minus, so that a typo such as `-j -1` is rejected as a value, not parsed as this option.
-    #[arg(short = '1', hide = true, overrides_with = "one")]
-    one: bool,
+    #[arg(short = '1', hide = true, overrides_with = "one_per_line")]
+    one_per_line: bool,
 }
 
 /// More are sorted in temporary files.
@@ -242,7 +242,7 @@ impl Args {
         self.long || !self.fields.is_empty() || self.summary.is_some()
     }
 
-    pub(in crate::cmd) fn asks_for_help(&self) -> bool {
+    pub(in crate::cmd) fn requests_help(&self) -> bool {
         self.human_or_help && !self.shows_attributes()
     }
 
@@ -291,13 +291,13 @@ impl Args {
         let Some(backend) = self.backend else { return Ok(()) };
         let (name, threads) = (backend.name(), self.threads.unwrap_or(1));
         let message = if self.buffer.is_some() && !backend.uses_buffer() {
-            let others = those(|backend| backend.uses_buffer(), "has", "have");
+            let others = backends_that(|backend| backend.uses_buffer(), "has", "have");
             format!("--buffer: {name} has no configurable buffer; {others}")
         } else if self.raw && !backend.is_raw() {
-            let others = those(|backend| backend.is_raw(), "does", "do");
+            let others = backends_that(|backend| backend.is_raw(), "does", "do");
             format!("--raw: {name} returns neither record length nor offset; {others}")
         } else if threads > 1 && !backend.uses_threads() {
-            let others = those(|backend| backend.uses_threads(), "uses several", "use several");
+            let others = backends_that(|backend| backend.uses_threads(), "uses several", "use several");
             format!("--threads {threads}: {name} reads with one thread; {others}")
         } else {
             return Ok(());
@@ -306,12 +306,12 @@ impl Args {
     }
 }
 
-fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
+fn backends_that(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
     let able = megadir::BACKENDS.iter().filter(|backend| can(**backend));
     let names: Vec<&str> = able.map(|backend| backend.name()).collect();
     match &names[..] {
         [] => format!("no backend of this system {does}"),
-        [one] => format!("{one} {does}"),
+        [name] => format!("{name} {does}"),
         [most @ .., last] => format!("{} and {last} {do_}", most.join(", ")),
     }
 }

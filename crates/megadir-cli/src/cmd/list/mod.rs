@@ -382,14 +382,14 @@ impl<'a> Run<'a> {
 }
 
 fn progress(args: &Args) -> Option<Progress> {
-    let what = "entries read";
+    let label = "entries read";
     let is_mute = args.count || args.summary.is_some() || args.sort != Sort::None;
     is_mute.then(|| match &args.directories[..] {
         [path] if !args.recursive => {
             let path = path.clone();
-            Progress::with_estimate(what, move || estimate(&Dir::open(path).ok()?))
+            Progress::with_estimate(label, move || estimate(&Dir::open(path).ok()?))
         }
-        _ => Progress::new(what, false),
+        _ => Progress::new(label, false),
     })
 }
 

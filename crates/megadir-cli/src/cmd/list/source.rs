@@ -17,9 +17,9 @@ pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
 pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
 /// As requested, or one per processor, and the most while reading waits for the device.
-pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> (usize, usize) {
+pub(in crate::cmd) fn walk_threads(root: &Dir, requested: Option<usize>) -> (usize, usize) {
     let file_system = root.file_system();
-    match asked {
+    match requested {
         Some(threads) => (threads, threads),
         None => (
             attribute_policy::threads(file_system, processors()),
@@ -38,7 +38,7 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
 
 fn overridden(mut choice: Choice, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
     if let Some(backend) = args.backend {
-        choice = backend_asked_for(choice, backend, args.threads);
+        choice = with_backend(choice, backend, args.threads);
     }
     let name = choice.backend.name();
     if let Some(buffer_bytes) = args.buffer {
@@ -58,16 +58,17 @@ fn overridden(mut choice: Choice, args: &Args, needs_types: bool) -> Result<Choi
     Ok(choice)
 }
 
-fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, asked: Option<usize>) -> Choice {
+fn with_backend(choice: Choice, backend: &'static dyn Backend, requested: Option<usize>) -> Choice {
     let mut options = choice.options;
     if !backend.uses_threads() {
         // Only 1 passes the option check here; the backend checks again.
-        options = options.divided(asked.unwrap_or(1), 1);
+        options = options.divided(requested.unwrap_or(1), 1);
     } else if options.threads_max == 1 {
         // The policy would not use this backend here.
-        let most = asked.unwrap_or_else(|| policy::threads(choice.file_system, processors()));
+        let most = requested.unwrap_or_else(|| policy::threads(choice.file_system, processors()));
         let shares = most * policy::row(choice.file_system).shares_per_thread.max(8);
-        options = ReadOptions { threads: asked.unwrap_or_else(processors), ..options.divided(most, shares) };
+        options =
+            ReadOptions { threads: requested.unwrap_or_else(processors), ..options.divided(most, shares) };
     }
     Choice { backend, options, reason: "chosen with --backend", ..choice }
 }

@@ -19,7 +19,7 @@ use self::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::layout::{Named, sampled, without_ending};
-use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
+use crate::cmd::mass_change::{self, Failure, UNASKED_MAX};
 use crate::cmd::progress::{self, watched};
 use crate::exit::{CliError, describe, kind};
 use crate::ui::message::quoted;
@@ -77,7 +77,7 @@ impl Work {
         }
     }
 
-    fn what(&self, args: &Args) -> String {
+    fn description(&self, args: &Args) -> String {
         let into = args.into.as_ref().map_or(String::new(), |into| format!(" into {}", quoted(into)));
         format!("{}{into} from {} to {}", quoted(&args.directory), self.from, self.to)
     }
@@ -210,7 +210,7 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         true => format!(", and replace {} with a small copy", quoted(&args.directory)),
         false => String::new(),
     };
-    ask(&format!("move {number} of {}{renewal}", work.what(args)), UNASKED)
+    mass_change::ask(&format!("move {number} of {}{renewal}", work.description(args)), UNASKED)
 }
 
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {

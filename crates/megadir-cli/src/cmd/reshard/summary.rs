@@ -162,8 +162,8 @@ impl Summary {
         });
         let directories =
             [("made", self.counts.directories_made), ("removed", self.counts.directories_removed)];
-        for (what, number) in directories.iter().filter(|(_, number)| *number > 0) {
-            let _ = write!(line, "; {what} {}", plural(*number, "directory", "directories"));
+        for (verb, number) in directories.iter().filter(|(_, number)| *number > 0) {
+            let _ = write!(line, "; {verb} {}", plural(*number, "directory", "directories"));
         }
         for stay in self.stay() {
             let _ = write!(line, "; {stay}");

@@ -34,7 +34,7 @@ use crate::ui::message::{counted, quoted};
 use crate::ui::new_file::folder_of;
 use crate::ui::sizes;
 
-type Asked = Option<Arc<Conditions>>;
+type SharedConditions = Option<Arc<Conditions>>;
 
 /// Higher levels take longer than the scan and save little: most of the data is names.
 const LEVEL: i32 = 1;
@@ -89,7 +89,7 @@ fn check_lists(args: &Args, directory: &Path) -> Result<(), CliError> {
 fn write_lists(
     args: &Args,
     (directory, limits): (&Path, ListLimits),
-    conditions: Asked,
+    conditions: SharedConditions,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
     let memory_bytes = args.reading.memory.unwrap_or(MEMORY_BYTES) / 2;
@@ -110,8 +110,8 @@ pub(in crate::cmd) fn check_apart(paths: &[PathBuf], cross_mounts: bool) -> Resu
         let id = Dir::open(path).and_then(|directory| directory.id()).ok()?;
         Some((id.device, id.mount))
     };
-    let may_share = |one: &Path, other: &Path| {
-        cross_mounts || mount(one).is_none_or(|one| mount(other).is_none_or(|other| one == other))
+    let may_share = |left: &Path, right: &Path| {
+        cross_mounts || mount(left).is_none_or(|left| mount(right).is_none_or(|right| left == right))
     };
     let real: Vec<_> =
         paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
@@ -148,7 +148,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
 }
 
 fn form(args: &Args) -> Result<Option<Form>, CliError> {
-    let asked = match (args.jsonl, args.csv) {
+    let requested = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),
         (_, true) => Some(Form::Csv),
         _ => None,
@@ -156,21 +156,21 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let Some(path) = args.file() else {
         let reason =
             "--output -: Parquet cannot be written to standard output; add --jsonl or --csv, or name a file";
-        return refuse_if(&[(asked.is_none() && !args.dry_run, reason)]).map(|()| asked);
+        return refuse_if(&[(requested.is_none() && !args.dry_run, reason)]).map(|()| requested);
     };
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     let named = match extension.as_deref() {
         Some("csv") => Some(Form::Csv),
         Some("jsonl" | "ndjson") => Some(Form::Jsonl),
         Some("parquet") => None,
-        Some("json") if asked.is_none() => {
+        Some("json") if requested.is_none() => {
             let reason = "would be a single document, but inventories have one object per line; name it .jsonl, or add --jsonl";
             return Err(CliError::usage(format!("--output {}: .json {reason}", quoted(path))));
         }
-        Some(ending) => return other_ending(path, ending, asked),
-        None => return Ok(asked),
+        Some(ending) => return other_ending(path, ending, requested),
+        None => return Ok(requested),
     };
-    if asked.is_some() && asked != named {
+    if requested.is_some() && requested != named {
         let (option, path) = (if args.jsonl { "--jsonl" } else { "--csv" }, quoted(path));
         return Err(CliError::usage(format!(
             "{option} and --output {path} contradict each other: leave the option out, or rename the file"
@@ -190,20 +190,20 @@ const OTHER_FORMATS: [&str; 29] = [
 ];
 
 /// Refuses the ending of another format; unknown endings are free.
-fn other_ending(path: &Path, ending: &str, asked: Option<Form>) -> Result<Option<Form>, CliError> {
+fn other_ending(path: &Path, ending: &str, requested: Option<Form>) -> Result<Option<Form>, CliError> {
     let hint = if COMPRESSED.contains(&ending) {
         "scan compresses Parquet only; name it .parquet, or compress --csv or --jsonl in a pipe"
     } else if OTHER_FORMATS.contains(&ending) {
         "scan does not write this format; name it .parquet, .csv or .jsonl"
-    } else if TEXT.contains(&ending) && asked.is_none() {
+    } else if TEXT.contains(&ending) && requested.is_none() {
         "Parquet is not text; name it .parquet, .csv or .jsonl, or add --csv or --jsonl"
     } else {
-        return Ok(asked);
+        return Ok(requested);
     };
     Err(CliError::usage(format!("--output {}: {hint}", quoted(path))))
 }
 
-fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn parquet(args: &Args, conditions: SharedConditions, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
     let roots = args.roots()?;
     check_replaced(output, &roots)?;
@@ -216,7 +216,12 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
-fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn text(
+    args: &Args,
+    form: Form,
+    conditions: SharedConditions,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args.roots()?)?;
     let options = args.reading.options(&args.paths, output, sink.excluded(), conditions)?;
@@ -274,7 +279,7 @@ fn report_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     hashing.into_inner()
 }
 
-fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn rehearse(args: &Args, conditions: SharedConditions, interrupt: &Interrupt) -> Result<u8, CliError> {
     struct Nowhere;
     impl Sink for Nowhere {
         fn add(&mut self, _row: &Row<'_>) -> megadir::Result<()> {

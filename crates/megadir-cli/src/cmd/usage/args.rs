@@ -110,7 +110,7 @@ impl Args {
             By::Newest | By::Oldest => StatMask::MODIFIED,
         };
         let stat_backend = self.readers.stat_backend;
-        stat_backend.map_or(Ok(()), |it| conditions::refuse_unreturned(it, want, "--sort needs"))
+        stat_backend.map_or(Ok(()), |backend| conditions::refuse_unreturned(backend, want, "--sort needs"))
     }
 
     pub(super) fn printed(&self) -> usize {

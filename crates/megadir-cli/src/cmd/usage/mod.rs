@@ -135,13 +135,13 @@ fn inventory(paths: &[PathBuf], cross_mounts: bool) -> Result<Option<&Path>, Cli
         return Ok(None);
     };
     if paths.len() > 1 {
-        let what = if file.is_dir() { "a folder of parts" } else { "a file" };
+        let kind = if file.is_dir() { "a folder of parts" } else { "a file" };
         let takes = match Inventory::recognizes(file) {
             true => "an inventory must be the only PATH",
             false => "usage takes directories, or one inventory written by 'megadir scan'",
         };
         let file = quoted(file);
-        return Err(CliError::usage(format!("{file} is {what}: {takes}")));
+        return Err(CliError::usage(format!("{file} is {kind}: {takes}")));
     }
     Ok(Some(file))
 }

@@ -57,7 +57,7 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, parent: usize, name: String, sum: &'a Sum)
 pub(super) fn document(answer: &Answer<'_>) -> String {
     let report = &answer.report;
     let nodes = nodes(report);
-    let what = match report.by {
+    let quantity = match report.by {
         By::Allocated => "space on disk",
         By::Apparent => "size",
         By::Entries | By::Newest | By::Oldest => "entries",
@@ -81,7 +81,7 @@ pub(super) fn document(answer: &Answer<'_>) -> String {
          <meta name=\"generator\" content=\"megadir\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
          <p class=\"answer\">{answer}</p>\n\
-         <p class=\"faint\">An area is as large as the {what} below a directory. Choose a directory to see what it \
+         <p class=\"faint\">An area is as large as the {quantity} below a directory. Choose a directory to see what it \
          holds. Areas that are hatched or without a name: files, and directories that are not listed.</p>\n{views}{rest}</main>\n</body>\n</html>\n"
     )
 }
@@ -126,7 +126,7 @@ fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
             Some(child) => {
                 let of = &nodes[child];
                 let part = percent(value(report, of.sum) / whole.max(1.0));
-                let colour = node.children.iter().position(|one| *one == child).unwrap_or(0) % 6;
+                let colour = node.children.iter().position(|sibling| *sibling == child).unwrap_or(0) % 6;
                 let (tag, end) = match of.children.is_empty() {
                     true => ("span".to_owned(), "span"),
                     false => (format!("a href=\"#d{child}\""), "a"),

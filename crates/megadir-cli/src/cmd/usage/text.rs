@@ -79,19 +79,24 @@ fn place(report: &Report) -> Option<String> {
             let newest = report.by == By::Newest;
             let (which, time) =
                 if newest { ("newest", report.total.newest) } else { ("oldest", report.total.oldest) };
-            let holds = |one: &&Directory| time == if newest { one.sum.newest } else { one.sum.oldest };
-            let directory = report.directories.iter().filter(holds).max_by_key(|one| one.depth);
-            let place =
-                directory.map_or_else(|| "directly in it".to_owned(), |one| format!("in {}", name(one)));
+            let holds = |directory: &&Directory| {
+                time == if newest { directory.sum.newest } else { directory.sum.oldest }
+            };
+            let directory = report.directories.iter().filter(holds).max_by_key(|directory| directory.depth);
+            let place = directory
+                .map_or_else(|| "directly in it".to_owned(), |directory| format!("in {}", name(directory)));
             return Some(format!("; the {which} is of {}, {place}", exact_time(time?)));
         }
     };
-    let holding = report.directories.iter().filter(|one| value(&one.sum) * 2 > all);
-    Some(match holding.max_by_key(|one| one.depth) {
+    let holding = report.directories.iter().filter(|directory| value(&directory.sum) * 2 > all);
+    Some(match holding.max_by_key(|directory| directory.depth) {
         Some(holding) => format!("; {} of {of} in {}", share(holding), name(holding)),
         None => {
-            let most =
-                report.directories.iter().filter(|one| one.depth == 1).max_by_key(|one| value(&one.sum));
+            let most = report
+                .directories
+                .iter()
+                .filter(|directory| directory.depth == 1)
+                .max_by_key(|directory| value(&directory.sum));
             let most = most?;
             format!("; the largest subdirectory has {} of {of}: {}", share(most), name(most))
         }
@@ -263,9 +268,9 @@ fn whole(text: &mut Vec<u8>, table: &Table, look: Look, has_allocated: bool) {
 fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     let report = &answer.report;
     let mut notes = Vec::new();
-    let mut note = |count: u64, one: &str, several: &str, rest: &str| {
+    let mut note = |count: u64, singular: &str, several: &str, rest: &str| {
         if count > 0 {
-            notes.push(look.counted(count, one, several) + rest);
+            notes.push(look.counted(count, singular, several) + rest);
         }
     };
     let unlisted = report.unlisted(&report.best(answer.args.printed()), None);

@@ -35,14 +35,14 @@ fn advice_ends_in_its_time_for_every_question_and_leaves_nothing() {
     }
     let scratch = scratch();
     let copy = require!(unprivileged(&scratch));
-    let mut told = String::new();
+    let mut text = String::new();
     for recipe in RECIPES {
         let mount = require!(made(recipe));
         for files in ["10k", "1M", "10M", "100M"] {
             for writers in ["1", "4"] {
                 for churn in [false, true] {
                     for root in [true, false] {
-                        told += &one(
+                        text += &line_of(
                             recipe.name,
                             &mount.path(),
                             (files, writers, churn),
@@ -53,11 +53,11 @@ fn advice_ends_in_its_time_for_every_question_and_leaves_nothing() {
             }
         }
     }
-    println!("{told}");
+    println!("{text}");
 }
 
 /// Asks one question; returns a line about the answer.
-fn one(
+fn line_of(
     name: &str,
     place: &Path,
     (files, writers, churn): (&str, &str, bool),
@@ -116,7 +116,7 @@ fn full_layout_study_agrees_or_is_undecided() {
         assert!(advice["not_measured"].is_null(), "{}: {advice}", recipe.name);
         let contrasts = advice["measured"]["against_flat"].as_array().unwrap().clone();
         let mut layouts: Vec<String> =
-            contrasts.iter().map(|one| one["layout"].as_str().unwrap().to_owned()).collect();
+            contrasts.iter().map(|contrast| contrast["layout"].as_str().unwrap().to_owned()).collect();
         layouts.dedup();
         let layouts = format!("flat,{}", layouts.join(","));
         let files = advice["measured"]["files"].to_string();
@@ -138,14 +138,14 @@ fn full_layout_study_agrees_or_is_undecided() {
             run(scratch.path(), &["bench", "report", "--format", "json", record.to_str().unwrap()]).quiet();
         let report: Value = serde_json::from_slice(&report).unwrap();
         let mut both = 0;
-        for one in &contrasts {
-            let ours = decided(one["verdict"].as_str().unwrap(), one["negligible"] == true);
-            let group = if one["phase"] == "writing" { "write" } else { "read" };
-            let what = format!("{}, directories made before", one["layout"].as_str().unwrap());
-            let theirs = outcome(&report, group, &what);
+        for contrast in &contrasts {
+            let ours = decided(contrast["verdict"].as_str().unwrap(), contrast["negligible"] == true);
+            let group = if contrast["phase"] == "writing" { "write" } else { "read" };
+            let label = format!("{}, directories made before", contrast["layout"].as_str().unwrap());
+            let theirs = outcome(&report, group, &label);
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 both += 1;
-                assert_eq!(ours, theirs, "{}: {group}, {what}: {one}", recipe.name);
+                assert_eq!(ours, theirs, "{}: {group}, {label}: {contrast}", recipe.name);
             }
         }
         println!("{}: {both} of {} decided by both, and alike", recipe.name, contrasts.len());
@@ -153,12 +153,14 @@ fn full_layout_study_agrees_or_is_undecided() {
 }
 
 /// Result of the study for one layout.
-fn outcome(report: &Value, group: &str, what: &str) -> Option<bool> {
+fn outcome(report: &Value, group: &str, label: &str) -> Option<bool> {
     let groups = report["groups"].as_array().unwrap();
     let group = groups.iter().find(|found| found["name"] == group).unwrap();
     let rows = group["reading"]["rows"].as_array().unwrap();
-    let row =
-        rows.iter().find(|row| row["pair"]["what"] == what).unwrap_or_else(|| panic!("no {what}: {rows:?}"));
+    let row = rows
+        .iter()
+        .find(|row| row["pair"]["what"] == label)
+        .unwrap_or_else(|| panic!("no {label}: {rows:?}"));
     let verdict = &row["outcome"]["verdict"];
     decided(verdict["says"].as_str()?, verdict["negligible"] == true)
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir_testkit::PATIENCE;
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::tree::names;
 
 use crate::support::{megadir, output_of, scratch_in_memory, text};
@@ -26,7 +26,7 @@ fn all_studies_run_one_after_the_other_and_continue_after_an_interruption() {
     let directory = scratch_in_memory();
     let at = directory.path();
     let plan = output_of(at, &[&ALL[..], &["--dry-run"]].concat());
-    says(&plan, 0, "of space at a time");
+    assert_output(&plan, 0, "of space at a time");
     assert_eq!(names(at), Vec::<String>::new());
 
     let child = megadir(at, &ALL).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -41,7 +41,7 @@ fn all_studies_run_one_after_the_other_and_continue_after_an_interruption() {
     let first = std::fs::read(at.join("mine/listing.jsonl")).expect("complete");
 
     let done = output_of(at, &ALL);
-    says(&done, 0, "records, pages and a README are in 'mine'");
+    assert_output(&done, 0, "records, pages and a README are in 'mine'");
     assert!(text(&done.stdout).contains("listing       complete"), "{}", text(&done.stdout));
     assert_eq!(std::fs::read(at.join("mine/listing.jsonl")).expect("still there"), first);
     let readme = std::fs::read_to_string(at.join("mine/README.md")).expect("written");
@@ -57,22 +57,26 @@ fn all_studies_run_one_after_the_other_and_continue_after_an_interruption() {
         header.contains(r#"["megadir","bench","run","listing","--quick","--rounds=1","--seed=7","--share"]"#)
     );
 
-    refuses_what_does_not_fit(at);
+    refuses_unsuitable_options(at);
 }
 
-fn refuses_what_does_not_fit(at: &Path) {
+fn refuses_unsuitable_options(at: &Path) {
     let other_size = output_of(at, &["bench", "run", "all", "--output", "mine"]);
-    says(&other_size, 3, "the record is of a run with other options");
-    says(&output_of(at, &["bench", "run", "all", "--buffer", "4KiB"]), 2, "--buffer suits not every study");
-    says(&output_of(at, &["bench", "compare", "mine", "mine"]), 3, "are the same run");
-    says(
+    assert_output(&other_size, 3, "the record is of a run with other options");
+    assert_output(
+        &output_of(at, &["bench", "run", "all", "--buffer", "4KiB"]),
+        2,
+        "--buffer suits not every study",
+    );
+    assert_output(&output_of(at, &["bench", "compare", "mine", "mine"]), 3, "are the same run");
+    assert_output(
         &output_of(at, &["bench", "compare", "mine", "mine", "--fail-if", "slower"]),
         2,
         "--fail-if compares runs of one study",
     );
     std::fs::create_dir(at.join("theirs")).expect("makeable");
     std::fs::write(at.join("theirs/README.md"), "mine").expect("writable");
-    says(
+    assert_output(
         &output_of(at, &["bench", "run", "all", "--quick", "--output", "theirs"]),
         3,
         "the file is not from an earlier run",

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use megadir_record::jsonl::read;
 use megadir_record::{Line, Phase, Record, Role, Writer};
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 
 use super::support::SMALL;
 use crate::support::{output_of, text};
@@ -21,7 +21,7 @@ fn quiet() -> Record {
     let directory = tempfile::tempdir().expect("a directory");
     let rounds = ROUNDS.to_string();
     let arguments = [&SMALL[..], &["--rounds", &rounds, "-o", "record"]].concat();
-    says(&output_of(directory.path(), &arguments), 0, "record");
+    assert_output(&output_of(directory.path(), &arguments), 0, "record");
     let file = File::open(directory.path().join("record")).expect("the record is there");
     let mut record = read(BufReader::new(file)).expect("it is a record");
     record.notes.clear();
@@ -77,11 +77,11 @@ fn gate_passes_only_on_equal_work() {
     };
     // One run per side: a line with a remedy.
     let refused = gate("new", &[]);
-    says(&refused, 11, "or --single-run to judge these two");
+    assert_output(&refused, 11, "or --single-run to judge these two");
     assert_eq!(text(&refused.stderr).lines().count(), 1, "{}", text(&refused.stderr));
-    says(&gate("new", &["--single-run"]), 0, "The gate passed");
+    assert_output(&gate("new", &["--single-run"]), 0, "The gate passed");
     write(at, "slow", &like(&quiet, 60, 1.2));
-    says(&gate("slow", &["--single-run"]), 10, "slower than before: getdents");
+    assert_output(&gate("slow", &["--single-run"]), 10, "slower than before: getdents");
 
     let changed = |name: &str, change: &dyn Fn(&mut Record)| {
         let mut record = new.clone();
@@ -96,37 +96,38 @@ fn gate_passes_only_on_equal_work() {
             sample.elapsed_ns *= 3;
         });
     });
-    says(&unequal, 11, "the gate cannot be judged: the new run did other work than it should: ");
+    assert_output(&unequal, 11, "the gate cannot be judged: the new run did other work than it should: ");
     let cut = changed("cut", &|record| {
         record.samples.retain(|sample| sample.round < 3);
         record.end = None;
     });
-    says(&cut, 11, "the gate cannot be judged: the new run has 3 of 12 rounds");
+    assert_output(&cut, 11, "the gate cannot be judged: the new run has 3 of 12 rounds");
     let dropped = changed("dropped", &|record| record.samples.retain(|sample| sample.arm != arm));
-    says(&dropped, 11, "the new run measured 0 of 12 rounds: ");
+    assert_output(&dropped, 11, "the new run measured 0 of 12 rounds: ");
     let renamed = changed("renamed", &|record| record.header.plan.arms[arm.0 as usize].name = "other".into());
-    says(&renamed, 11, "the gate cannot be judged: only in the old run: ");
-    says(&gate("old", &["--single-run"]), 11, "the new run is the old run once more");
+    assert_output(&renamed, 11, "the gate cannot be judged: only in the old run: ");
+    assert_output(&gate("old", &["--single-run"]), 11, "the new run is the old run once more");
 
     // The record's warnings are above the table, and only the matching option waives them.
-    let itself = quiet.header.plan.arms.iter().find(|planned| planned.role == Role::Control).expect("one").id;
+    let control =
+        quiet.header.plan.arms.iter().find(|planned| planned.role == Role::Control).expect("one").id;
     let warned = changed("warned", &|record| {
         record
             .samples
             .iter_mut()
-            .filter(|sample| sample.arm == itself)
+            .filter(|sample| sample.arm == control)
             .for_each(|sample| sample.elapsed_ns *= 2);
     });
-    says(&warned, 11, "against itself came out DIFFERENT");
+    assert_output(&warned, 11, "against itself came out DIFFERENT");
     let out = text(&warned.stdout);
     assert!(out.find("DIFFERENT").expect("in the table") < out.find("verdict").expect("a heading"), "{out}");
-    says(&gate("warned", &["--single-run", "--despite-warnings"]), 0, "The gate passed");
+    assert_output(&gate("warned", &["--single-run", "--despite-warnings"]), 0, "The gate passed");
     // Too few rounds for an interval are a loud warning too.
     let few = changed("few", &|record| {
         record.header.plan.rules.rounds = 3;
         record.samples.retain(|sample| sample.round < 3);
     });
-    says(&few, 11, "Only 3 rounds");
+    assert_output(&few, 11, "Only 3 rounds");
 }
 
 #[test]
@@ -140,7 +141,11 @@ fn a_gate_that_could_see_nothing_does_not_pass() {
         }
     }
     let blind = output_of(at, &["bench", "compare", "old", "new", "--fail-if", "slower:3%"]);
-    says(&blind, 11, "the gate cannot be judged: a slowdown of 25 % would not be seen; measure more runs: ");
+    assert_output(
+        &blind,
+        11,
+        "the gate cannot be judged: a slowdown of 25 % would not be seen; measure more runs: ",
+    );
 }
 
 #[test]
@@ -155,10 +160,14 @@ fn data_after_the_end_of_a_record_is_reported() {
     };
     for more in [&[0; 4096][..], b"\n", b"more"] {
         let words = format!("the record ended before it, and {} more bytes follow", more.len());
-        says(&report(more), 1, &words);
+        assert_output(&report(more), 1, &words);
     }
     std::fs::write(at.join("more"), [&b"\xef\xbb\xbf"[..], &whole[..]].concat()).expect("writable");
-    says(&output_of(at, &["bench", "report", "more"]), 3, "its first line is not a header (it is not JSON)");
+    assert_output(
+        &output_of(at, &["bench", "report", "more"]),
+        3,
+        "its first line is not a header (it is not JSON)",
+    );
 }
 
 #[test]
@@ -175,26 +184,34 @@ fn several_runs_a_side_are_compared_over_runs() {
     std::fs::write(at.join("old/report.html"), "no record").expect("writable");
     let compare = |arguments: &[&str]| output_of(at, &[&["bench", "compare"][..], arguments].concat());
     let gate = |new: &str| compare(&["old", new, "--fail-if", "slower:3%"]);
-    says(&gate("new"), 0, "3 new runs against 3 old runs");
-    says(&gate("slow"), 10, "slower than before: getdents");
+    assert_output(&gate("new"), 0, "3 new runs against 3 old runs");
+    assert_output(&gate("slow"), 10, "slower than before: getdents");
     let named = ["--old", "old/1.jsonl", "old/2.jsonl", "old/3.jsonl", "--new", "slow"];
-    says(&compare(&[&named[..], &["--fail-if", "slower"]].concat()), 10, "slower than before: getdents");
-    says(&compare(&["old", "new/1.jsonl", "--fail-if", "slower"]), 11, "3 old runs and 1 new are too few");
+    assert_output(
+        &compare(&[&named[..], &["--fail-if", "slower"]].concat()),
+        10,
+        "slower than before: getdents",
+    );
+    assert_output(
+        &compare(&["old", "new/1.jsonl", "--fail-if", "slower"]),
+        11,
+        "3 old runs and 1 new are too few",
+    );
     for format in ["json", "csv", "markdown", "html"] {
         let out = compare(&["old", "slow", "--fail-if", "slower", "--format", format]);
-        says(&out, 10, "slower than before: getdents");
+        assert_output(&out, 10, "slower than before: getdents");
         assert!(text(&out.stdout).contains("getdents"), "{format}");
     }
-    says(
+    assert_output(
         &compare(&["--old", "old", "old/1.jsonl", "--new", "new"]),
         3,
         "are the same run; name each run once",
     );
     std::fs::create_dir(at.join("empty")).expect("makeable");
-    says(&compare(&["old", "empty"]), 3, "the directory has no records (*.jsonl, *.jsonl.gz)");
-    says(&compare(&["old"]), 2, "");
-    says(&compare(&["--old", "old"]), 2, "--new");
-    says(&compare(&["old", "new", "--single-run"]), 2, "--fail-if");
+    assert_output(&compare(&["old", "empty"]), 3, "the directory has no records (*.jsonl, *.jsonl.gz)");
+    assert_output(&compare(&["old"]), 2, "");
+    assert_output(&compare(&["--old", "old"]), 2, "--new");
+    assert_output(&compare(&["old", "new", "--single-run"]), 2, "--fail-if");
 }
 
 #[test]
@@ -209,7 +226,7 @@ fn runs_of_two_studies_are_refused_without_a_way_that_leads_nowhere() {
     write(at, "lookup", &other);
     for across in [&[][..], &["--across"]] {
         let out = output_of(at, &[&["bench", "compare", "listing", "lookup"][..], across].concat());
-        says(&out, 3, "no arm in common (study: listing against lookup): compare runs of one study");
+        assert_output(&out, 3, "no arm in common (study: listing against lookup): compare runs of one study");
         assert!(!text(&out.stderr).contains("--across"), "{}", text(&out.stderr));
     }
 }

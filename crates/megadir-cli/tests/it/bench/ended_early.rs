@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::PATIENCE;
 use megadir_testkit::mount::Hanging;
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::require;
 use megadir_testkit::tree::names;
 
@@ -33,10 +33,10 @@ fn start_and_wait_for_blocks(directory: &Path, arguments: &[&str], blocks: usize
 
 /// `--verbose`: the first screen has no table if too few rounds count, as on a busy machine.
 #[track_caller]
-fn says_how_far_it_came(directory: &Path, record: &str) {
+fn assert_progress_reported(directory: &Path, record: &str) {
     let report = output_of(directory, &["bench", "report", record, "--verbose"]);
-    says(&report, 0, "of 5 000 rounds measured");
-    says(&report, 0, "getdents 128 KiB");
+    assert_output(&report, 0, "of 5 000 rounds measured");
+    assert_output(&report, 0, "getdents 128 KiB");
 }
 
 /// Interrupts a run that would take minutes; returns its messages.
@@ -54,13 +54,13 @@ fn interrupted() -> (tempfile::TempDir, String) {
 #[test]
 fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
     // A busy machine can stall a run for a second, which then counts as hung and is given up.
-    let (directory, said) = (0..100)
+    let (directory, messages) = (0..100)
         .map(|_| interrupted())
-        .find(|(_, said)| !said.contains("gave up waiting"))
+        .find(|(_, messages)| !messages.contains("gave up waiting"))
         .expect("one that is not given up");
-    assert!(!said.contains("panicked"), "{said}");
+    assert!(!messages.contains("panicked"), "{messages}");
     let record = only_record(directory.path());
-    says_how_far_it_came(directory.path(), record.to_str().expect("UTF-8"));
+    assert_progress_reported(directory.path(), record.to_str().expect("UTF-8"));
     let lines = std::fs::read_to_string(record).expect("readable");
     assert!(lines.lines().last().expect("lines").contains("\"complete\":false,\"reason\":\"interrupted\""));
 }
@@ -74,10 +74,10 @@ fn next_run_removes_leftovers_of_a_kill_and_the_record_stays_readable() {
     child.wait().expect("waitable");
     assert_eq!(names(directory.path()).iter().filter(|name| name.starts_with("megadir-bench-")).count(), 1);
     let record = names(directory.path()).into_iter().find(|name| name.ends_with(".jsonl")).expect("a record");
-    says_how_far_it_came(directory.path(), &record);
+    assert_progress_reported(directory.path(), &record);
     let arguments =
         ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "2", "--buffer", "8KiB"];
-    says(&output_of(directory.path(), &arguments), 0, "a leftover of a killed run");
+    assert_output(&output_of(directory.path(), &arguments), 0, "a leftover of a killed run");
     assert!(names(directory.path()).iter().all(|name| name.ends_with(".jsonl") || name.ends_with(".html")));
 }
 

@@ -1,6 +1,6 @@
 //! Options, and refusals before anything is created.
 
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::tree::names;
 
 use crate::support::{output_of, text};
@@ -15,14 +15,14 @@ fn files_can_be_chosen_and_copied_in_shape() {
         )
     };
     let laws = ["--entries", "3000", "--sizes", "lognormal:50kB", "--content", "json"];
-    says(
+    assert_output(
         &run(&laws),
         0,
         "3000 files of 50000 bytes on average (lognormal:50000+sigma=1), md5 names, content json",
     );
-    says(&run(&["--sizes", "lognormla:5"]), 2, "did you mean 'lognormal'");
-    says(&run(&["--content", "jsn"]), 2, "did you mean 'json'");
-    says(&run(&["--layout", "prefix:2/2"]), 2, "works in one directory");
+    assert_output(&run(&["--sizes", "lognormla:5"]), 2, "did you mean 'lognormal'");
+    assert_output(&run(&["--content", "jsn"]), 2, "did you mean 'json'");
+    assert_output(&run(&["--layout", "prefix:2/2"]), 2, "works in one directory");
     let tree = directory.path().join("tree");
     let made = [
         "make",
@@ -36,20 +36,20 @@ fn files_can_be_chosen_and_copied_in_shape() {
         "--content",
         "json",
     ];
-    says(&output_of(directory.path(), &made), 0, "created 3000 files and 16 directories");
+    assert_output(&output_of(directory.path(), &made), 0, "created 3000 files and 16 directories");
     let first =
         std::fs::read_dir(tree.join("0")).expect("readable").next().expect("a file").expect("readable");
     let document = std::fs::read(first.path()).expect("readable");
     assert!(serde_json::from_slice::<serde_json::Value>(&document).is_ok(), "{}", text(&document));
-    says(&run(&["--shape-of", "tree"]), 2, "17 directories on 2 levels");
-    says(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
-    says(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "names of 32 to 32 bytes");
-    says(&run(&["--shape-of", "tree", "--entries", "5"]), 2, "cannot be used with");
-    says(&run(&["--shape-of", "none"]), 3, "none");
-    says(&run(&["--dir", "tree/0", "--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
+    assert_output(&run(&["--shape-of", "tree"]), 2, "17 directories on 2 levels");
+    assert_output(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
+    assert_output(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "names of 32 to 32 bytes");
+    assert_output(&run(&["--shape-of", "tree", "--entries", "5"]), 2, "cannot be used with");
+    assert_output(&run(&["--shape-of", "none"]), 3, "none");
+    assert_output(&run(&["--dir", "tree/0", "--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
     let existing = ["make", "many", "-n", "1000", "--size", "0"];
-    says(&output_of(directory.path(), &existing), 0, "created 1000 files");
-    says(&run(&["--dir", "many", "--content", "json"]), 2, "add --entries");
+    assert_output(&output_of(directory.path(), &existing), 0, "created 1000 files");
+    assert_output(&run(&["--dir", "many", "--content", "json"]), 2, "add --entries");
 }
 
 #[test]
@@ -59,28 +59,28 @@ fn file_work_is_selectable_and_unused_options_are_refused() {
         output_of(directory.path(), &[&["bench", "run"], arguments, &["--quick", "--dry-run"]].concat())
     };
     let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
-    says(&layouts, 0, "read by inode, prefix:1/1, directories made before");
+    assert_output(&layouts, 0, "read by inode, prefix:1/1, directories made before");
     // Files that arms create take space until the end; data created once does not grow.
-    says(&layouts, 0, "space: the files that arms create stay until the end, up to ");
+    assert_output(&layouts, 0, "space: the files that arms create stay until the end, up to ");
     assert!(!text(&dry(&["lookup"]).stdout).contains("stays to the end"));
     assert!(!text(&layouts.stdout).contains("prefix:2"));
     let workers = ["smallfile", "--workers", "3,1", "--worker-kind", "thread", "--sharing", "same"];
-    says(&dry(&workers), 0, "rewrite, 3 threads");
+    assert_output(&dry(&workers), 0, "rewrite, 3 threads");
     let operations = dry(&["smallfile", "--operation", "create,stat,unlink"]);
-    says(&operations, 0, "unlink, 2 processes");
+    assert_output(&operations, 0, "unlink, 2 processes");
     assert!(!text(&operations.stdout).contains("rewrite"), "{}", text(&operations.stdout));
-    says(
+    assert_output(
         &dry(&["smallfile", "--operation", "stat"]),
         2,
         "the operations cannot be [stat]: expected create, any of",
     );
-    says(&dry(&["lookup", "--operation", "create"]), 2, "study `lookup` does not take --operation");
-    says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` does not take --workers");
-    says(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
-    says(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");
-    says(&dry(&["smallfile", "--sync", "always"]), 2, "expected one of never, each-file");
-    says(&dry(&["layout", "--layout", "prefix:0"]), 2, "prefix:0");
-    says(&dry(&["smallfile", "--workers", "0"]), 2, "the number of workers cannot be 0");
+    assert_output(&dry(&["lookup", "--operation", "create"]), 2, "study `lookup` does not take --operation");
+    assert_output(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` does not take --workers");
+    assert_output(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
+    assert_output(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");
+    assert_output(&dry(&["smallfile", "--sync", "always"]), 2, "expected one of never, each-file");
+    assert_output(&dry(&["layout", "--layout", "prefix:0"]), 2, "prefix:0");
+    assert_output(&dry(&["smallfile", "--workers", "0"]), 2, "the number of workers cannot be 0");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn dry_run_reports_refusals() {
     for more in [&[][..], &["--dry-run"]] {
         let run = ["bench", "run", "lookup", "--entries", "100000000", "--sizes", "1MiB"];
         let output = output_of(directory.path(), &[&run[..], more].concat());
-        says(&output, 3, "has not enough ");
+        assert_output(&output, 3, "has not enough ");
     }
     assert!(names(directory.path()).is_empty());
 }
@@ -98,7 +98,7 @@ fn dry_run_reports_refusals() {
 fn a_dry_run_touches_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = output_of(directory.path(), &["bench", "run", "listing", "--dry-run"]);
-    says(&output, 0, "needs: 111000 files");
+    assert_output(&output, 0, "needs: 111000 files");
     assert!(text(&output.stdout).contains("readdir to xattrs"));
     assert!(names(directory.path()).is_empty());
 }
@@ -126,7 +126,7 @@ fn bad_input_gets_one_line_and_its_exit_code() {
         (&["make", "file", "--entries", "1"], 3, "Not a directory"),
     ] {
         let output = output_of(at, arguments);
-        says(&output, code, words);
+        assert_output(&output, code, words);
         assert_eq!(
             text(&output.stderr)
                 .trim_end()
@@ -143,9 +143,9 @@ fn bad_input_gets_one_line_and_its_exit_code() {
 }
 
 #[test]
-fn worker_without_a_run_explains_itself() {
+fn worker_without_a_run_prints_how_it_is_started() {
     let directory = tempfile::tempdir().unwrap();
     let output = output_of(directory.path(), &["bench", "worker"]);
-    says(&output, 3, "is started by 'megadir bench run', not by hand");
+    assert_output(&output, 3, "is started by 'megadir bench run', not by hand");
     assert_eq!(text(&output.stderr).lines().count(), 1);
 }

@@ -1,6 +1,6 @@
 //! Complete runs: their output, and what they leave unchanged.
 
-use megadir_testkit::output::says;
+use megadir_testkit::output::assert_output;
 use megadir_testkit::tree::names;
 
 use super::support::{SMALL, only_record};
@@ -10,13 +10,13 @@ use crate::support::{BRIEF_RUN, megadir, output_of, text};
 fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = output_of(directory.path(), &[&SMALL[..], &["--rounds", "6", "--seed", "3"]].concat());
-    says(&output, 0, "the record is");
+    assert_output(&output, 0, "the record is");
     assert!(text(&output.stdout).contains("ls -l, rebuilt"));
     let record = only_record(directory.path());
     let record = record.to_str().expect("UTF-8");
     for format in ["table", "markdown", "csv", "json"] {
         let report = output_of(directory.path(), &["bench", "report", record, "--format", format]);
-        says(&report, 0, "getdents 128 KiB");
+        assert_output(&report, 0, "getdents 128 KiB");
     }
     let lines = std::fs::read_to_string(record).expect("readable");
     assert!(lines.lines().last().expect("lines").contains("\"complete\":true"));
@@ -34,26 +34,26 @@ fn a_run_in_a_checkout_of_megadir_leaves_no_file_there() {
         let mut command = megadir(at, &[&BRIEF_RUN[..], more].concat());
         command.env_remove("XDG_STATE_HOME").env("HOME", &home).output().expect("the program starts")
     };
-    says(&run(&checkout, &["--dry-run"]), 0, "listing");
+    assert_output(&run(&checkout, &["--dry-run"]), 0, "listing");
     assert!(!home.exists(), "a dry run writes nothing");
     for at in [&checkout, &part] {
         let before = (names(&checkout), names(&part));
         let output = run(at, &[]);
-        says(&output, 0, "the record is");
+        assert_output(&output, 0, "the record is");
         assert_eq!((names(&checkout), names(&part)), before);
         let state = home.join(".local/state/megadir");
         assert!(text(&output.stderr).contains(state.to_str().expect("UTF-8")), "{output:?}");
         only_record(&state);
         std::fs::remove_dir_all(&state).expect("a record and its page");
     }
-    says(&run(&checkout, &["--output", "here.jsonl"]), 0, "the record is 'here.jsonl'");
+    assert_output(&run(&checkout, &["--output", "here.jsonl"]), 0, "the record is 'here.jsonl'");
 }
 
 #[test]
 fn an_existing_directory_is_only_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(
+    assert_output(
         &output_of(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]),
         0,
         "created 1000 files",
@@ -62,12 +62,12 @@ fn an_existing_directory_is_only_read() {
     let arguments =
         ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];
     let output = output_of(at, &arguments);
-    says(&output, 0, "measuring 'd' itself (1000 entries), read-only");
+    assert_output(&output, 0, "measuring 'd' itself (1000 entries), read-only");
     assert_eq!(names(&at.join("d")), before);
     assert_eq!(names(at), ["d", "r", "r.html"]);
     for more in [&[][..], &["--dry-run"]] {
         let again = output_of(at, &[&arguments[..], more].concat());
-        says(&again, 3, "cannot create the record 'r': the file exists; name a new one");
+        assert_output(&again, 3, "cannot create the record 'r': the file exists; name a new one");
     }
 }
 
@@ -89,7 +89,7 @@ fn look_ups_find_entries_in_created_and_existing_directories() {
         "q",
     ];
     let output = output_of(at, &quick);
-    says(&output, 0, "the record is");
+    assert_output(&output, 0, "the record is");
     let report = text(&output.stdout);
     for words in [
         "Do absent names cost more than present names?",
@@ -99,17 +99,21 @@ fn look_ups_find_entries_in_created_and_existing_directories() {
         assert!(report.contains(words), "{words} is not in {report}");
     }
     assert!(!report.contains("UNEQUAL"), "{report}");
-    says(&output_of(at, &["bench", "report", "q", "--format", "csv"]), 0, "lookup,,,,,,absent,zipf");
-    says(&output_of(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "created 1500 files");
+    assert_output(&output_of(at, &["bench", "report", "q", "--format", "csv"]), 0, "lookup,,,,,,absent,zipf");
+    assert_output(
+        &output_of(at, &["make", "d", "--entries", "1500", "--size", "0"]),
+        0,
+        "created 1500 files",
+    );
     let before = names(&at.join("d"));
     let output = output_of(
         at,
         &["bench", "run", "lookup", "-v", "--dir", "d", "--rounds=5", "--warm-up=1", "--output", "r"],
     );
-    says(&output, 0, "'d' itself (1500 entries), read-only");
+    assert_output(&output, 0, "'d' itself (1500 entries), read-only");
     assert!(text(&output.stdout).contains("absent, any name of 1 500"), "{}", text(&output.stdout));
     assert_eq!(names(&at.join("d")), before);
-    says(
+    assert_output(
         &output_of(at, &["bench", "run", "lookup", "--threads", "2"]),
         2,
         "study `lookup` lists no directory, so it uses none",
@@ -121,25 +125,25 @@ fn make_again_creates_only_missing_files() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let make = ["make", "d", "--entries", "300", "--names", "sequence"];
-    says(&output_of(at, &make), 0, "created 300 files");
+    assert_output(&output_of(at, &make), 0, "created 300 files");
     std::fs::remove_file(at.join("d/file000000000007")).expect("removable");
     std::fs::write(at.join("d/file000000000008"), "").expect("writable");
-    says(&output_of(at, &make), 0, "created 1 file, 298 existed already, 1 completed");
+    assert_output(&output_of(at, &make), 0, "created 1 file, 298 existed already, 1 completed");
     std::fs::write(at.join("d/file000000000009"), "something else").expect("writable");
-    says(&output_of(at, &make), 1, "'file000000000009' is not a file of this data set");
+    assert_output(&output_of(at, &make), 1, "'file000000000009' is not a file of this data set");
     assert_eq!(std::fs::read(at.join("d/file000000000009")).expect("readable"), b"something else");
 }
 
 #[test]
 fn null_loop_reports_its_cost() {
     let directory = tempfile::tempdir().expect("a directory");
-    says(
+    assert_output(
         &output_of(directory.path(), &["bench", "null", "--operations", "100k"]),
         0,
         "ns/op over 100000 operations",
     );
     let monotonic = ["bench", "null", "--operations", "100k", "--monotonic"];
-    says(&output_of(directory.path(), &monotonic), 0, "100000 operations (monotonic clock");
+    assert_output(&output_of(directory.path(), &monotonic), 0, "100000 operations (monotonic clock");
 }
 
 #[test]
@@ -149,13 +153,13 @@ fn windows_record_is_reported_and_not_resumed() {
     for (format, words) in
         [("markdown", "find-first-file"), ("html", "<svg"), ("json", "nt-query"), ("csv", "elapsed_ns")]
     {
-        says(&output_of(scratch.path(), &["bench", "report", record, "--format", format]), 0, words);
+        assert_output(&output_of(scratch.path(), &["bench", "report", record, "--format", format]), 0, words);
     }
     std::fs::copy(record, scratch.path().join("record")).expect("copied");
     let text = std::fs::read_to_string(record).expect("text");
     let (begun, _) = text.split_once("{\"line\":\"end\"").expect("an end");
     std::fs::write(scratch.path().join("record"), begun).expect("written");
-    says(
+    assert_output(
         &output_of(scratch.path(), &["bench", "run", "--resume", "record", "--dir", "."]),
         3,
         "cannot be resumed: the kernel was",

@@ -31,14 +31,14 @@ impl fmt::Display for Cell {
         match self {
             Self::Exact => formatter.write_str("exact"),
             Self::Refused(reason) => write!(formatter, "refused: {reason}"),
-            Self::Differs(what) => write!(formatter, "differs: {what}"),
+            Self::Differs(difference) => write!(formatter, "differs: {difference}"),
             Self::NotTried => formatter.write_str("-"),
         }
     }
 }
 
-fn exact_if(is_exact: bool, what: impl FnOnce() -> String) -> Cell {
-    if is_exact { Cell::Exact } else { Cell::Differs(what().replace(['\t', '\n'], " ")) }
+fn exact_if(is_exact: bool, difference: impl FnOnce() -> String) -> Cell {
+    if is_exact { Cell::Exact } else { Cell::Differs(difference().replace(['\t', '\n'], " ")) }
 }
 
 /// Makes `tree`, of nested directories with small files, links where the file system has them, and `flat`, of files with names as caches
@@ -226,7 +226,7 @@ fn known(at: &Path, inventory: &Path) -> Cell {
     let found = expected(renamed[0], moved[0]);
     let alternatives = [(1, 0), (0, 1), (1, 1)];
     let is_exact =
-        |(one, other): &(usize, usize)| matches!(expected(renamed[*one], moved[*other]), Cell::Exact);
+        |(first, second): &(usize, usize)| matches!(expected(renamed[*first], moved[*second]), Cell::Exact);
     if has_lasting_inodes(&tree) || !alternatives.iter().any(is_exact) { found } else { Cell::Exact }
 }
 

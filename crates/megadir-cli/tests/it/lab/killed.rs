@@ -11,7 +11,7 @@ use megadir_testkit::require::full;
 use rustix::process::Signal;
 
 use super::running::Running;
-use super::support::{assert_gone, descendants, loops_below, privileged, soon};
+use super::support::{assert_nothing_left, descendants, loops_below, privileged, soon};
 use crate::support::{megadir, output_of, text};
 
 /// Creates file systems with all methods of creation and mounting, in a loop.
@@ -114,7 +114,7 @@ fn after_a_kill_in_every_phase_nothing_is_left() {
         wait_for(phase, &mut child, reached);
         let started = kill(child);
         assert_ended(phase, &started);
-        assert_gone(&scratch_path, phase);
+        assert_nothing_left(&scratch_path, phase);
         assert_cleaned(&scratch_path, phase);
     }
 }
@@ -138,7 +138,7 @@ fn after_a_kill_at_any_moment_nothing_is_left() {
         let started = kill(child);
         let when = format!("kill {kill_number}");
         assert_ended(&when, &started);
-        assert_gone(scratch.path(), &when);
+        assert_nothing_left(scratch.path(), &when);
         left += std::fs::read_dir(path).expect("there").count();
         assert_cleaned(scratch.path(), &when);
     }
@@ -161,7 +161,7 @@ fn terminated_lab_leaves_nothing() {
             let status = child.wait().expect("it ended");
             assert_eq!(status.code(), Some(130), "{name} while {program} runs");
             assert_ended(name, &started);
-            assert_gone(scratch.path(), name);
+            assert_nothing_left(scratch.path(), name);
             assert_eq!(std::fs::read_dir(path).expect("there").count(), 0, "{name} while {program} runs");
         }
     }
@@ -225,7 +225,7 @@ fn after_a_kill_in_every_phase_of_a_run_nothing_is_left() {
         run.child.kill().expect("it runs");
         run.finish();
         assert_ended(phase, &started);
-        assert_gone(&run.below(), phase);
+        assert_nothing_left(&run.below(), phase);
         assert_cleaned(&run.below(), phase);
     }
 }
@@ -239,10 +239,10 @@ fn terminated_run_leaves_only_its_record() {
         let mut run = Running::start(arguments);
         run.wait_for("measuring", |run| run.blocks() > 3);
         rustix::process::kill_process(rustix::process::Pid::from_child(&run.child), signal).expect("it runs");
-        let (status, said) = run.finish();
-        assert_eq!(status.code(), Some(130), "{said}");
-        assert!(run.record().exists() && said.contains("--resume"), "{said}");
-        assert_gone(&run.below(), "terminated");
+        let (status, messages) = run.finish();
+        assert_eq!(status.code(), Some(130), "{messages}");
+        assert!(run.record().exists() && messages.contains("--resume"), "{messages}");
+        assert_nothing_left(&run.below(), "terminated");
         assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
     }
 }

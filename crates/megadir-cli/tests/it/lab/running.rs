@@ -28,8 +28,8 @@ impl Running {
         let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
         let mut command = megadir(".", &["bench", "run"]);
         command.args(arguments).args(["--seed", "7", "--dir"]).arg(below).arg("-o").arg(record);
-        let said = std::fs::File::create(scratch.path().join("said")).expect("made");
-        let child = command.stdout(Stdio::null()).stderr(said).spawn().expect("the program starts");
+        let stderr = std::fs::File::create(scratch.path().join("said")).expect("made");
+        let child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("the program starts");
         Self { scratch, child }
     }
 
@@ -94,19 +94,19 @@ impl Running {
         let started = Instant::now();
         while !reached(self) {
             let ended = self.child.try_wait().expect("waitable");
-            assert!(ended.is_none() || reached(self), "{phase}: the run ended before: {}", self.said());
+            assert!(ended.is_none() || reached(self), "{phase}: the run ended before: {}", self.messages());
             assert!(started.elapsed() < PATIENCE, "{phase}: the run does not come to it");
         }
     }
 
-    fn said(&self) -> String {
+    fn messages(&self) -> String {
         std::fs::read_to_string(self.scratch.path().join("said")).expect("there")
     }
 
     /// Waits for the end; returns the exit status and the messages.
     pub(crate) fn finish(&mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("it ended");
-        (status, self.said())
+        (status, self.messages())
     }
 }
 

@@ -12,7 +12,7 @@ use megadir_testkit::require::full;
 use megadir_testkit::unprivileged::unprivileged;
 
 use super::running::{Running, scratch};
-use super::support::{assert_gone, copy_for_all, privileged};
+use super::support::{assert_nothing_left, copy_for_all, privileged};
 use crate::support::{output_of, text};
 
 /// File systems available on this machine.
@@ -32,7 +32,7 @@ fn run(arguments: &[&str]) -> Record {
     let fixed = ["--seed", "7", "--dir", below, "-o", record];
     let ran = output_of(".", &[&["bench", "run"], arguments, &fixed].concat());
     assert_eq!(ran.status.code(), Some(0), "{arguments:?}: {}{}", text(&ran.stdout), text(&ran.stderr));
-    assert_gone(Path::new(below), "after the run");
+    assert_nothing_left(Path::new(below), "after the run");
     assert_eq!(std::fs::read_dir(below).expect("there").count(), 0);
     read(Path::new(record))
 }
@@ -130,7 +130,7 @@ fn unavailable_file_system_is_named_with_the_reason() {
     assert!(
         plan.unavailable
             .iter()
-            .all(|gone| gone.name == "xfs:ftype=0" && gone.reason.contains("XFS version 4"))
+            .all(|missing| missing.name == "xfs:ftype=0" && missing.reason.contains("XFS version 4"))
     );
 }
 
@@ -261,11 +261,11 @@ impl Filler {
 /// For a run that failed and then could not unmount, asserts that the last line begins with the cause of the
 /// failure.
 #[track_caller]
-fn tells_the_first_error_first(said: &str) {
-    let last = said.lines().last().expect("a line");
-    let (first, second) = last.split_once("; after that: ").unwrap_or_else(|| panic!("{said}"));
-    assert!(first.contains("No space left") || first.contains("blocks"), "{said}");
-    assert!(second.contains("cannot unmount ext4: Device or resource busy"), "{said}");
+fn assert_first_error_first(messages: &str) {
+    let last = messages.lines().last().expect("a line");
+    let (first, second) = last.split_once("; after that: ").unwrap_or_else(|| panic!("{messages}"));
+    assert!(first.contains("No space left") || first.contains("blocks"), "{messages}");
+    assert!(second.contains("cannot unmount ext4: Device or resource busy"), "{messages}");
 }
 
 #[test]
@@ -275,9 +275,9 @@ fn full_file_system_leaves_a_valid_partial_record() {
     run.wait_for("measuring", |run| run.blocks() >= 2);
     // Fill the file system and keep it busy.
     let mut filler = Filler::on(&run.view().expect("mounted"));
-    let (status, said) = filler.until_the_end(&mut run);
-    assert_eq!(status.code(), Some(1), "{said}");
-    tells_the_first_error_first(&said);
+    let (status, messages) = filler.until_the_end(&mut run);
+    assert_eq!(status.code(), Some(1), "{messages}");
+    assert_first_error_first(&messages);
     drop(filler);
     let path = run.record();
     let record = read(&path);
@@ -286,7 +286,7 @@ fn full_file_system_leaves_a_valid_partial_record() {
     assert!(!reason.contains("unmount"), "{reason}");
     let report = output_of(".", &["bench", "report", path.to_str().expect("UTF-8")]);
     assert_eq!(report.status.code(), Some(0), "{}", text(&report.stderr));
-    assert_gone(&run.below(), "full");
+    assert_nothing_left(&run.below(), "full");
     assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
 }
 
@@ -296,11 +296,11 @@ fn file_system_too_small_for_any_measurement_is_reported_first() {
     let mut run = Running::start(&["listing", "--quick", "--entries", "300000", "--fs", "ext4"]);
     run.wait_for("data made", |run| run.files_made() > 100);
     let mut filler = Filler::on(&run.view().expect("mounted"));
-    let (status, said) = filler.until_the_end(&mut run);
-    assert_eq!(status.code(), Some(3), "{said}");
-    tells_the_first_error_first(&said);
+    let (status, messages) = filler.until_the_end(&mut run);
+    assert_eq!(status.code(), Some(3), "{messages}");
+    assert_first_error_first(&messages);
     drop(filler);
     assert!(!run.record().exists(), "nothing was measured");
-    assert_gone(&run.below(), "full");
+    assert_nothing_left(&run.below(), "full");
     assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
 }

@@ -105,17 +105,17 @@ fn numbered(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| is_number(path)).collect()
 }
 
-/// Waits until `holds` is true; panics with `what` after a while.
-pub(crate) fn soon(what: &str, holds: impl Fn() -> bool) {
+/// Waits until `holds` is true; panics with `failure` after a while.
+pub(crate) fn soon(failure: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < PATIENCE, "{what}");
+        assert!(started.elapsed() < PATIENCE, "{failure}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 /// Asserts that nothing of a run in a directory is mounted, attached, open or running.
-pub(crate) fn assert_gone(directory: &Path, when: &str) {
+pub(crate) fn assert_nothing_left(directory: &Path, when: &str) {
     soon(&format!("{when}: a loop device is left: {:?}", loops_below(directory)), || {
         loops_below(directory).is_empty()
     });

@@ -68,10 +68,10 @@ fn unprivileged_lab_table_shows_known_facts_and_states_the_rest() {
 
 #[test]
 fn unknown_file_systems_are_refused_in_one_line() {
-    for (name, said) in [("etx4", "did you mean 'ext4'?"), ("ext4:blok=1k", "did you mean 'block'?")] {
+    for (name, hint) in [("etx4", "did you mean 'ext4'?"), ("ext4:blok=1k", "did you mean 'block'?")] {
         let refused = output_of(".", &["bench", "filesystems", name]);
         let message = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2));
-        assert!(message.contains(said) && message.lines().count() == 1, "{message}");
+        assert!(message.contains(hint) && message.lines().count() == 1, "{message}");
     }
 }

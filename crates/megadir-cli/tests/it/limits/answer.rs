@@ -128,7 +128,7 @@ fn one_large_file_among_small_ones_is_seen_and_few_entries_give_bounds() {
     const LARGE_BYTES: u64 = 8 << 20;
     let mount = require!(Mount::make(&EXT4_1K));
     let answer = |name: &str| object(&run(&mount.path(), &["limits", "--json", name]).quiet());
-    let number = |answer: &Value, of: &str, what: &str| answer[of][what].as_f64().unwrap();
+    let number = |answer: &Value, of: &str, key: &str| answer[of][key].as_f64().unwrap();
     for small in [33, 40, 98] {
         let name = format!("d{small}");
         std::fs::create_dir(mount.path().join(&name)).unwrap();
@@ -151,10 +151,10 @@ fn one_large_file_among_small_ones_is_seen_and_few_entries_give_bounds() {
     std::fs::write(mount.path().join("one/x"), "").unwrap();
     let large = std::fs::File::create(mount.path().join("typical")).unwrap();
     rustix::fs::fallocate(&large, rustix::fs::FallocateFlags::empty(), 0, LARGE_BYTES).unwrap();
-    let one = answer("one");
+    let single = answer("one");
     let (low, likely) =
-        (number(&one, "entries_until_full", "low"), number(&one, "entries_until_full", "likely"));
-    assert!(low < likely / 2.0, "{one}");
+        (number(&single, "entries_until_full", "low"), number(&single, "entries_until_full", "likely"));
+    assert!(low < likely / 2.0, "{single}");
 }
 
 #[test]

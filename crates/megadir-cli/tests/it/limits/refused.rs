@@ -51,9 +51,9 @@ fn bench_refuses_data_that_no_directory_there_takes() {
     let full = require!(Mount::make(&FULL_SOON));
     let ran = run(&full.path(), &["bench", "run", "listing", "--entries", "150000", "--dir", "."]);
     assert_eq!(ran.code, Some(3), "{}", ran.err);
-    let said =
+    let message =
         "has not enough room for names in one directory (see 'megadir limits'): about 150000 needed, 136249";
-    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(ran.err.contains(message), "{}", ran.err);
     let left = std::fs::read_dir(full.path()).unwrap().count();
     assert_eq!(left, 1, "nothing but lost+found");
 }

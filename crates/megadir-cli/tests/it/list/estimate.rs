@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{fill, run, scratch};
 
-struct Told {
+struct Estimate {
     entries: u64,
     low: u64,
     high: u64,
@@ -18,35 +18,36 @@ struct Told {
 }
 
 #[track_caller]
-fn estimate(directory: &Path) -> Told {
+fn estimate(directory: &Path) -> Estimate {
     let line: Value =
         serde_json::from_slice(&run(directory, &["list", "--estimate", "--json"]).quiet()).unwrap();
     assert_eq!((&line["v"], &line["dir"]), (&Value::from(1), &Value::from(".")));
     let number = |key: &str| line[key].as_u64().unwrap();
-    let told = Told {
+    let found = Estimate {
         entries: number("entries"),
         low: number("low"),
         high: number("high"),
         basis: line["basis"].as_str().unwrap().to_owned(),
     };
     let text = String::from_utf8(run(directory, &["list", "--estimate"]).quiet()).unwrap();
-    assert_eq!(text, format!("{} entries [{}, {}] {}\n", told.entries, told.low, told.high, told.basis));
-    told
+    assert_eq!(text, format!("{} entries [{}, {}] {}\n", found.entries, found.low, found.high, found.basis));
+    found
 }
 
 #[track_caller]
 fn check(directory: &Path, entries: u64) {
-    let told = estimate(directory);
-    let error = told.entries.abs_diff(entries) as f64 / entries as f64;
-    let text = format!("{} [{}, {}] instead of {entries}: {}", told.entries, told.low, told.high, told.basis);
+    let found = estimate(directory);
+    let error = found.entries.abs_diff(entries) as f64 / entries as f64;
+    let text =
+        format!("{} [{}, {}] instead of {entries}: {}", found.entries, found.low, found.high, found.basis);
     assert!(error <= 0.05, "{text}");
-    assert!(told.low <= told.entries && told.entries <= told.high, "{text}");
+    assert!(found.low <= found.entries && found.entries <= found.high, "{text}");
     // The interval contains the truth in 95 of 100 cases; twice its width on each side in all cases tested
     // here.
-    let width = (told.high - told.low).max(2);
-    assert!(told.low.saturating_sub(width) <= entries && entries <= told.high + width, "{text}");
+    let width = (found.high - found.low).max(2);
+    assert!(found.low.saturating_sub(width) <= entries && entries <= found.high + width, "{text}");
     // A very wide interval would be useless.
-    assert!(told.high - told.low <= entries / 2, "{text}");
+    assert!(found.high - found.low <= entries / 2, "{text}");
 }
 
 #[test]
@@ -101,9 +102,9 @@ fn a_btrfs_directory_that_samples_would_read_as_a_whole_is_counted() {
             let long = "x".repeat(file as usize * 7919 % 41);
             std::fs::write(directory.join(format!("f{file:06}-{long}")), "").unwrap();
         }
-        let told = estimate(&directory);
-        assert_eq!((told.entries, told.low, told.high), (entries, entries, entries), "{}", told.basis);
-        assert!(told.basis.starts_with("counted"), "{}", told.basis);
+        let found = estimate(&directory);
+        assert_eq!((found.entries, found.low, found.high), (entries, entries, entries), "{}", found.basis);
+        assert!(found.basis.starts_with("counted"), "{}", found.basis);
     }
 }
 

@@ -56,9 +56,9 @@ fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
         std::thread::sleep(Duration::from_millis(2));
     };
     assert!(status.signal() == Some(signal.as_raw()) || status.code() == Some(130), "{options:?}: {status}");
-    let mut said = String::new();
-    started.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(said, "", "{options:?}");
+    let mut messages = String::new();
+    started.0.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
+    assert_eq!(messages, "", "{options:?}");
 }
 
 #[test]

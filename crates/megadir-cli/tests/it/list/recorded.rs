@@ -224,6 +224,6 @@ fn a_large_inventory_is_listed_in_bounded_memory() {
     run(at, &["make", "--quiet", "--entries", "100k", "--yes", "t"]).quiet();
     run(at, &["scan", "--quiet", "-o", "t.parquet", "t"]).quiet();
     let peak = |options: &[&str]| peak_of(at, &[&["list", "t.parquet"], options].concat(), 0);
-    let (one, all) = (peak(&["-n", "1"]), peak(&["-r", "-l"]));
-    assert!(all < one + (4 << 20), "{all} instead of {one} bytes");
+    let (first, all) = (peak(&["-n", "1"]), peak(&["-r", "-l"]));
+    assert!(all < first + (4 << 20), "{all} instead of {first} bytes");
 }

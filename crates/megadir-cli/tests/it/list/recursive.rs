@@ -163,10 +163,10 @@ fn other_mounts_are_entered_only_on_request() {
         let ran = run(&root, &["list", "-r", "-j", threads, "."]);
         assert_eq!(set(split(&ran.out, b'\n')), named(&["./own", "./own/a", "./mnt", "./bound"]));
         assert_eq!(ran.code, Some(0));
-        let mut said: Vec<_> = ran.err.lines().collect();
-        said.sort_unstable();
+        let mut messages: Vec<_> = ran.err.lines().collect();
+        messages.sort_unstable();
         assert_eq!(
-            said,
+            messages,
             [
                 "megadir: './bound' is on another mount, not entered (--cross-mounts enters it)",
                 "megadir: './mnt' is on another mount, not entered (--cross-mounts enters it)",

@@ -55,8 +55,8 @@ fn lines_do_not_depend_on_the_backends() {
             });
             lines.collect()
         };
-        let told = list(&mount.path(), &["--stat-backend", name, "-r", "small"]);
-        assert_eq!(without_mount(told), without_mount(expected));
+        let lines = list(&mount.path(), &["--stat-backend", name, "-r", "small"]);
+        assert_eq!(without_mount(lines), without_mount(expected));
         assert_eq!(
             list(&mount.path(), &["--stat-backend", name, "-r", "."]),
             list(&mount.path(), &["-r", "."])
@@ -181,8 +181,8 @@ fn a_user_namespace_is_refused_though_the_device_could_be_read() {
     let mut program = Command::new("unshare");
     program.args(["--user", "--map-root-user", env!("CARGO_BIN_EXE_megadir"), "list", "-l"]);
     let output = program.args(["--stat-backend", "ext4-device"]).arg(mount.path()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("user namespace"), "{said}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("user namespace"), "{message}");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0));
 }
 

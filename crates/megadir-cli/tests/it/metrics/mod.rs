@@ -83,8 +83,8 @@ fn metrics_match_json_and_distinguish_paths_of_any_bytes() {
     assert_eq!(of(&[("directory", "quote\"back\\slash")]), 2.0);
     assert_eq!(of(&[("directory", "line\nfeed")]), 3.0);
     assert_eq!(of(&[("directory", "bad\\xff"), ("directory_hex", "626164ff")]), 4.0);
-    let like = found.iter().filter(|one| {
-        one["name"] == "megadir_usage_directory_entries" && one["labels"]["directory"] == "bad\\xff"
+    let like = found.iter().filter(|sample| {
+        sample["name"] == "megadir_usage_directory_entries" && sample["labels"]["directory"] == "bad\\xff"
     });
     assert_eq!(like.count(), 2);
     assert_eq!(value(&found, "megadir_usage_complete", &[]), 1.0);
@@ -141,8 +141,8 @@ fn a_warning_is_in_the_exit_code_and_in_the_file() {
     let found = samples(at, &["m.prom"]);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "gone")]), 0.0);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "t")]), 1.0);
-    let of_gone = found.iter().filter(|sample| sample["labels"]["tree"] == "gone");
-    assert_eq!(of_gone.count(), 1, "{found:?}");
+    let of_missing = found.iter().filter(|sample| sample["labels"]["tree"] == "gone");
+    assert_eq!(of_missing.count(), 1, "{found:?}");
     run(at, &["usage", "gone", "lost", "--prometheus", "m.prom"]);
     let found = samples(at, &["m.prom"]);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "lost")]), 0.0);

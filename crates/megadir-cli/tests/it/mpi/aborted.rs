@@ -22,7 +22,11 @@ fn library_whose_abort_returns(at: &Path) -> Result<PathBuf, String> {
     let linked = |with: &str| {
         let mut gcc = Command::new("gcc");
         gcc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed", "-o"]);
-        gcc.args([&library, &source]).arg(with).stderr(Stdio::null()).status().is_ok_and(|it| it.success())
+        gcc.args([&library, &source])
+            .arg(with)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
     };
     match ["-l:libmpich.so.12", "-l:libmpi.so.12"].into_iter().any(linked) {
         true => Ok(library),
@@ -50,10 +54,10 @@ fn signal(at: &Path, rank: u32, signal: &str) -> bool {
     Command::new("kill").args([signal, pid.trim()]).stderr(Stdio::null()).status().unwrap().success()
 }
 
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+fn wait_for(event: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_there() {
-        assert!(begun.elapsed() < PATIENCE, "no {what}");
+        assert!(begun.elapsed() < PATIENCE, "no {event}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -69,9 +73,9 @@ fn nothing_runs_on_after_an_interrupt_where_the_call_that_aborts_returns() {
     wait_for("parts", || super::jobs::parts(&at.join("parts")) > 1);
     assert!(signal(at, 0, "-INT"));
     let ended = run.wait().unwrap();
-    let said = fs::read_to_string(at.join("messages")).unwrap();
-    assert_eq!(codes(at), [130], "{said}");
-    assert!(ended.code().is_some_and(|code| code != 0), "{ended:?} {said}");
+    let messages = fs::read_to_string(at.join("messages")).unwrap();
+    assert_eq!(codes(at), [130], "{messages}");
+    assert!(ended.code().is_some_and(|code| code != 0), "{ended:?} {messages}");
 }
 
 /// The library of a rank that was stopped waits for it in every call.
@@ -87,17 +91,17 @@ fn a_rank_that_hangs_is_named_and_the_job_ends_without_it_and_not_with_success()
     assert!(signal(at, 2, "-STOP"));
     let ended = run.wait().unwrap();
     signal(at, 2, "-9");
-    let said = fs::read_to_string(at.join("messages")).unwrap();
-    assert!(ended.code().is_some_and(|code| code != 0), "{said}");
+    let messages = fs::read_to_string(at.join("messages")).unwrap();
+    assert!(ended.code().is_some_and(|code| code != 0), "{messages}");
     for (words, times) in [
         (" so far, ", 2..10),
         ("megadir: rank 2 on '", 1..2),
         (" s on a task of 2 s, first on '", 1..2),
         ("megadir: the job ends without the ranks that hang", 1..2),
     ] {
-        assert!(times.contains(&said.matches(words).count()), "{words}: {said}");
+        assert!(times.contains(&messages.matches(words).count()), "{words}: {messages}");
     }
     assert_eq!(super::jobs::alone(at, "scan --merge parts --csv -q"), whole);
     // The scan is whole, but launchers would take 0, or a multiple of 256, for the success of all ranks.
-    assert_eq!(codes(at), [1], "{said}");
+    assert_eq!(codes(at), [1], "{messages}");
 }

@@ -184,8 +184,8 @@ fn interrupted_comparison_leaves_no_parts_and_removes_those_of_a_killed_one() {
     changed_tree(at);
     let all: &[u32] = &[0, 1, 2, 3];
     for (mpi, ranks) in [(&MPICH, &all[..1]), (&MPICH, all), (&OPEN_MPI, all)] {
-        let told = signalled(mpi, at, "-INT", ranks);
-        assert_eq!(left_behind(at), Vec::<PathBuf>::new(), "{} {ranks:?}: {told}", mpi.library);
+        let ran = signalled(mpi, at, "-INT", ranks);
+        assert_eq!(left_behind(at), Vec::<PathBuf>::new(), "{} {ranks:?}: {ran}", mpi.library);
     }
     signalled(&MPICH, at, "-KILL", &[2]);
     assert_eq!(left_behind(at).len(), 1);

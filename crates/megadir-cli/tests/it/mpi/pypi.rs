@@ -20,7 +20,7 @@ struct Package {
     interface: &'static str,
 }
 
-fn ranks_do_what_others_do(package: &Package) {
+fn assert_equal_results(package: &Package) {
     if !full() {
         return;
     }
@@ -52,7 +52,7 @@ fn ranks_do_what_others_do(package: &Package) {
 
 #[test]
 fn ranks_of_the_standard_interface_give_equal_results() {
-    ranks_do_what_others_do(&Package {
+    assert_equal_results(&Package {
         name: "mpich",
         version: "5.0.2",
         library: "libmpi_abi.so.1",
@@ -63,7 +63,7 @@ fn ranks_of_the_standard_interface_give_equal_results() {
 
 #[test]
 fn ranks_of_open_mpi_5_give_equal_results() {
-    ranks_do_what_others_do(&Package {
+    assert_equal_results(&Package {
         name: "openmpi",
         version: "5.0.11",
         library: "libmpi.so.40",

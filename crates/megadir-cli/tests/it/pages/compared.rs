@@ -156,23 +156,23 @@ fn short_name(planned: &Arm) -> String {
 }
 
 /// Sentence on the data, the machine and the runs.
-fn conditions(one: &Published) -> String {
-    let machine = &one.report.summary.machine;
-    let kind = one.plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
+fn conditions(published: &Published) -> String {
+    let machine = &published.report.summary.machine;
+    let kind = published.plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
     let kernel = machine.kernel.split('-').next().unwrap_or_default();
-    let state = if one.cached() { "Cached" } else { "Mounted again before each run" };
+    let state = if published.cached() { "Cached" } else { "Mounted again before each run" };
     format!(
         "{state}, on {kind}; {} of fresh processes in random order; trees have 1000 files in each directory; \
          {} processors, {kernel}. Record: {}/.",
-        one.size(),
+        published.size(),
         machine.processors,
-        one.folder,
+        published.folder,
     )
 }
 
 /// Tasks with their comparisons.
-fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, &Comparison)> {
-    TASKS.iter().filter_map(|(group, task)| Some((*task, one.comparison(group)?)))
+fn tasks(published: &Published) -> impl Iterator<Item = (&'static str, &Comparison)> {
+    TASKS.iter().filter_map(|(group, task)| Some((*task, published.comparison(group)?)))
 }
 
 /// Name of an arm, with the version of its program if the record has two programs of that kind.
@@ -188,17 +188,17 @@ fn versioned(planned: &Arm, name: String) -> String {
 }
 
 /// Picture for the README: the programs that list the names of one directory.
-fn picture(one: &Published) -> String {
-    let comparison = one.comparison("names").expect("the group of the record");
+fn picture(published: &Published) -> String {
+    let comparison = published.comparison("names").expect("the group of the record");
     let bar = |row: &Contrast| {
-        let name = short_name(one.planned(row));
+        let name = short_name(published.planned(row));
         // eza is so slow that the other bars would be too short to compare; the table has it. `(itself)` is the check of
         // the run.
         if name.starts_with("eza") || name.ends_with("(itself)") {
             return None;
         }
         let is_own = row.arm == comparison.baseline;
-        let timing = one.report.summary.arms[row.arm.0 as usize].timing.as_ref()?;
+        let timing = published.report.summary.arms[row.arm.0 as usize].timing.as_ref()?;
         let interval = timing.time_ns.interval.as_ref()?;
         let ratio = match &row.outcome {
             Outcome::Judged { ratio, adjusted, .. } => text::ratio(ratio.value, *adjusted),
@@ -206,7 +206,7 @@ fn picture(one: &Published) -> String {
             _ => return None,
         };
         Some(Bar {
-            name: versioned(one.planned(row), name),
+            name: versioned(published.planned(row), name),
             time_ms: timing.time_ns.value / 1e6,
             interval_ms: (interval.low / 1e6, interval.high / 1e6),
             time: text::time(timing.time_ns.value),
@@ -215,31 +215,31 @@ fn picture(one: &Published) -> String {
         })
     };
     let mut drawn: Vec<Bar> = comparison.rows.iter().filter_map(bar).collect();
-    drawn.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
-    let most = one.plan().data.iter().map(|data| data.entries).max().unwrap_or(0);
+    drawn.sort_by(|a, b| a.time_ms.total_cmp(&b.time_ms));
+    let most = published.plan().data.iter().map(|data| data.entries).max().unwrap_or(0);
     let heading = format!("Time to list a directory of {} files", text::count(most));
-    let machine = &one.report.summary.machine;
+    let machine = &published.report.summary.machine;
     let conditions = format!(
         "ext4, cached, {} processors, {}; medians of {} rounds of fresh processes in random order; ratio: time / time of megadir list",
         machine.processors,
         machine.kernel.split('-').next().unwrap_or_default(),
-        one.report.summary.progress.rounds_used,
+        published.report.summary.progress.rounds_used,
     );
     bars(&heading, &conditions, &drawn)
 }
 
 /// Table for docs/speed.md: a row for each program.
-fn long_table(one: &Published) -> String {
+fn long_table(published: &Published) -> String {
     let mut table =
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
-    for (task, comparison) in tasks(one) {
-        let mut first = (task, one.own_time(comparison));
-        for Other { name, ratio } in one.others(comparison) {
+    for (task, comparison) in tasks(published) {
+        let mut first = (task, published.own_time(comparison));
+        for Other { name, ratio } in published.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
             first = ("", String::new());
         }
     }
-    format!("{}\n\n{table}", conditions(one))
+    format!("{}\n\n{table}", conditions(published))
 }
 
 /// Replaces the part of a page between two lines.
@@ -261,7 +261,7 @@ fn comparisons_on_pages_equal_their_records() {
     let mut pages =
         vec![("docs/list-names.svg".to_owned(), picture(&cached)), ("docs/speed.md".to_owned(), speed)];
     let records = [&cached, &uncached].into_iter().chain(&usage);
-    pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
+    pages.extend(records.map(|published| (format!("{}/README.md", published.folder), published.page())));
     for (name, expected) in pages {
         if std::env::var_os("MEGADIR_BLESS").is_some() {
             std::fs::write(path(&name), expected).expect("written");

@@ -23,7 +23,7 @@ use std::process::Output;
 use crate::support::{BRIEF_RUN, output_of};
 
 #[track_caller]
-fn says(output: &Output, code: i32, words: &str) {
+fn assert_output(output: &Output, code: i32, words: &str) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
@@ -45,7 +45,11 @@ fn read(path: impl AsRef<Path>) -> String {
 fn a_run_writes_a_reproducible_page_and_overwrites_no_foreign_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'a.html'");
+    assert_output(
+        &output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()),
+        0,
+        "the HTML report is 'a.html'",
+    );
     let page = read(at.join("a.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
     assert_eq!(
@@ -54,20 +58,20 @@ fn a_run_writes_a_reproducible_page_and_overwrites_no_foreign_file() {
     );
     // A file of another origin stays, and each record has its own page.
     std::fs::write(at.join("c.html"), "mine").expect("writable");
-    says(
+    assert_output(
         &output_of(at, &[&BRIEF_RUN[..], &["-o", "c.jsonl"]].concat()),
         0,
         "no HTML report was written, because 'c.html' is another file",
     );
     assert_eq!(read(at.join("c.html")), "mine");
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.html'");
+    assert_output(&output_of(at, &[&BRIEF_RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.html'");
     assert_eq!(read(at.join("a.html")), page);
 
     // A resumed run writes its own page again.
     let record = read(at.join("a.jsonl"));
     let lines: Vec<&str> = record.lines().collect();
     std::fs::write(at.join("a.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").expect("writable");
-    says(&output_of(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'a.html'");
+    assert_output(&output_of(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'a.html'");
     assert_ne!(read(at.join("a.html")), page);
     let named = std::fs::read_dir(at).expect("readable").count();
     assert_eq!(named, 6, "three records, two pages, and the file of another origin");
@@ -77,24 +81,28 @@ fn a_run_writes_a_reproducible_page_and_overwrites_no_foreign_file() {
 fn reports_go_to_files_that_are_new() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
+    assert_output(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
     std::fs::create_dir(at.join("other")).expect("makeable");
     std::fs::copy(at.join("a.jsonl"), at.join("other/record.jsonl")).expect("copyable");
     let report = |arguments: &[&str]| output_of(at, &[&["bench", "report"][..], arguments].concat());
-    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 0, "a.svg");
+    assert_output(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 0, "a.svg");
     assert!(read(at.join("a.svg")).starts_with("<svg xmlns="));
-    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 3, "cannot write the report 'a.svg'");
-    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:2"]), 0, "picture 2 of ");
-    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:99"]), 3, "and no picture 99");
-    says(
+    assert_output(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 3, "cannot write the report 'a.svg'");
+    assert_output(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:2"]), 0, "picture 2 of ");
+    assert_output(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:99"]), 3, "and no picture 99");
+    assert_output(
         &report(&["a.jsonl", "-f", "svg", "--chart", "refusal"]),
         3,
         "has nothing that the chart 'refusal' shows",
     );
-    says(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "expected one of shares, ");
-    says(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart needs --format svg");
-    says(&report(&["a.jsonl", "other/record.jsonl", "-f", "html"]), 2, "name a directory with --output");
-    says(
+    assert_output(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "expected one of shares, ");
+    assert_output(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart needs --format svg");
+    assert_output(
+        &report(&["a.jsonl", "other/record.jsonl", "-f", "html"]),
+        2,
+        "name a directory with --output",
+    );
+    assert_output(
         &report(&["a.jsonl", "other/record.jsonl", "a.jsonl", "-f", "html", "-o", "pages"]),
         0,
         "pages/other.html",
@@ -107,7 +115,7 @@ fn reports_go_to_files_that_are_new() {
 fn bad_record_is_reported_with_the_readable_part() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "good"]].concat()), 0, "good");
+    assert_output(&output_of(at, &[&BRIEF_RUN[..], &["-o", "good"]].concat()), 0, "good");
     let good = read(at.join("good"));
     let lines: Vec<&str> = good.lines().collect();
     let bad = lines.len() - 10;
@@ -132,29 +140,37 @@ fn bad_record_is_reported_with_the_readable_part() {
     std::fs::write(at.join("torn.gz"), &packed[..packed.len() / 2]).expect("writable");
     std::fs::write(at.join("packed.zst"), [0x28, 0xb5, 0x2f, 0xfd, 0, 0]).expect("writable");
     let report = |name: &str| output_of(at, &["bench", "report", "--verbose", name]);
-    says(&report("cut"), 0, "is truncated in line");
-    says(&report("mixed"), 1, &format!("line {} is damaged: a second header; only the", lines.len() + 1));
-    says(&report("damaged"), 1, &format!("line {bad} is damaged"));
-    says(&report("damaged"), 1, "blocks before it are reported");
-    says(&report("dropped"), 1, &format!("line {bad} is damaged: it was written as line {}", bad + 1));
-    says(&report("dropped"), 1, "Do not use this record.");
-    says(&report("old"), 0, "has no checksums, so changes to it cannot be detected");
-    says(&report("short"), 0, "Do not use this record.");
-    says(&report("newer"), 3, "has format version 99");
-    says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
-    says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
+    assert_output(&report("cut"), 0, "is truncated in line");
+    assert_output(
+        &report("mixed"),
+        1,
+        &format!("line {} is damaged: a second header; only the", lines.len() + 1),
+    );
+    assert_output(&report("damaged"), 1, &format!("line {bad} is damaged"));
+    assert_output(&report("damaged"), 1, "blocks before it are reported");
+    assert_output(
+        &report("dropped"),
+        1,
+        &format!("line {bad} is damaged: it was written as line {}", bad + 1),
+    );
+    assert_output(&report("dropped"), 1, "Do not use this record.");
+    assert_output(&report("old"), 0, "has no checksums, so changes to it cannot be detected");
+    assert_output(&report("short"), 0, "Do not use this record.");
+    assert_output(&report("newer"), 3, "has format version 99");
+    assert_output(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
+    assert_output(&report("empty"), 3, "'empty': not a megadir record: it is empty");
     let whole = report("packed.gz");
-    says(&whole, 0, "");
+    assert_output(&whole, 0, "");
     assert_eq!(whole.stdout, report("good").stdout);
-    says(&report("torn.gz"), 3, "'torn.gz': ");
-    says(
+    assert_output(&report("torn.gz"), 3, "'torn.gz': ");
+    assert_output(
         &report("packed.zst"),
         3,
         "'packed.zst': not a megadir record: it is compressed; decompress it with unzstd first",
     );
-    says(&report("none"), 3, "'none': ");
+    assert_output(&report("none"), 3, "'none': ");
     // The part that was read is shown, with a warning.
-    says(&report("mixed"), 1, "The record is truncated in line");
+    assert_output(&report("mixed"), 1, "The record is truncated in line");
 }
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
@@ -173,12 +189,12 @@ fn without_checksums(text: &str) -> String {
 fn comparison_of_two_runs_can_fail_on_slowdown() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "old"]].concat()), 0, "old");
-    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "new"]].concat()), 0, "new");
+    assert_output(&output_of(at, &[&BRIEF_RUN[..], &["-o", "old"]].concat()), 0, "old");
+    assert_output(&output_of(at, &[&BRIEF_RUN[..], &["-o", "new"]].concat()), 0, "new");
     let compare = |arguments: &[&str]| output_of(at, &[&["bench", "compare"][..], arguments].concat());
-    says(&compare(&["old", "new"]), 0, "More (");
-    says(&compare(&["old", "new", "--verbose"]), 0, "geometric mean");
-    says(&compare(&["old", "new", "-f", "json"]), 0, "\"geometric_mean\"");
+    assert_output(&compare(&["old", "new"]), 0, "More (");
+    assert_output(&compare(&["old", "new", "--verbose"]), 0, "geometric mean");
+    assert_output(&compare(&["old", "new", "-f", "json"]), 0, "\"geometric_mean\"");
     // The same times in every arm but for some noise, which no load of this machine widens; then ten times as slow.
     let timed = |factor: usize| {
         let line = |(place, line): (usize, &str)| match line.split_once("\"elapsed_ns\":") {
@@ -195,8 +211,8 @@ fn comparison_of_two_runs_can_fail_on_slowdown() {
     // Warnings in the records of a loaded machine are not tested here.
     let gate = ["--single-run", "--despite-warnings", "--fail-if"];
     let fails = |records: [&str; 2], condition| compare(&[&records[..], &gate, &[condition]].concat());
-    says(&fails(["fast", "slow"], "slower:3%"), 10, "slower than before: getdents");
-    says(&fails(["slow", "fast"], "slower"), 0, "faster");
+    assert_output(&fails(["fast", "slow"], "slower:3%"), 10, "slower than before: getdents");
+    assert_output(&fails(["slow", "fast"], "slower"), 0, "faster");
     let quiet = |records: [&str; 2]| compare(&[&records[..], &gate, &["slower:3%", "--quiet"]].concat());
     let (passed, failed) = (quiet(["slow", "fast"]), quiet(["fast", "slow"]));
     assert!(passed.status.success() && passed.stdout.is_empty(), "{passed:?}");
@@ -204,12 +220,12 @@ fn comparison_of_two_runs_can_fail_on_slowdown() {
     let lines = String::from_utf8_lossy(&passed.stderr).into_owned();
     assert!(lines.lines().all(|line| line.contains("has no checksums")), "{lines}");
     assert!(failed.stdout.is_empty(), "{failed:?}");
-    says(&failed, 10, "slower than before: getdents");
-    says(&compare(&["old", "new", "--quiet"]), 2, "--fail-if");
+    assert_output(&failed, 10, "slower than before: getdents");
+    assert_output(&compare(&["old", "new", "--quiet"]), 2, "--fail-if");
     let other =
         without_checksums(&read(at.join("old"))).replacen("\"kernel\":\"Linux", "\"kernel\":\"Other", 1);
     std::fs::write(at.join("other"), other).expect("writable");
-    says(&compare(&["old", "other"]), 3, "are not comparable (kernel: Linux");
-    says(&compare(&["old", "other", "--across"]), 0, "Not the same kernel");
-    says(&compare(&["old", "new", "--fail-if", "faster"]), 2, "slower:3%");
+    assert_output(&compare(&["old", "other"]), 3, "are not comparable (kernel: Linux");
+    assert_output(&compare(&["old", "other", "--across"]), 0, "Not the same kernel");
+    assert_output(&compare(&["old", "new", "--fail-if", "faster"]), 2, "slower:3%");
 }

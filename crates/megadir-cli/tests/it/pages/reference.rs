@@ -57,7 +57,7 @@ fn study(text: &mut String, study: &Study) {
     let meta = &study.meta;
     let name = &meta.name;
     let source = match meta.source.split_once(": http") {
-        Some((what, page)) => format!("[{what}](http{page})"),
+        Some((title, page)) => format!("[{title}](http{page})"),
         None => meta.source.trim_end_matches('.').to_owned(),
     };
     let _ = write!(

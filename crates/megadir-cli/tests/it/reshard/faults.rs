@@ -51,20 +51,20 @@ fn whichever_call_fails_every_file_is_kept() {
             for when in 1..=CALLS_MAX {
                 let _ = std::fs::remove_dir_all(at.join("t"));
                 make(at, FILES as u32, "flat");
-                let (injected, code, said) = with_error(at, way, call, error, when);
-                let what = format!("{way:?} {call} {when} {error}: {code:?} {said}");
-                assert!(!said.contains("panicked") && matches!(code, Some(0..=3)), "{what}");
+                let (injected, code, messages) = with_error(at, way, call, error, when);
+                let label = format!("{way:?} {call} {when} {error}: {code:?} {messages}");
+                assert!(!messages.contains("panicked") && matches!(code, Some(0..=3)), "{label}");
                 let found = files(&at.join("t"));
-                assert_eq!(found.len(), FILES, "{what}");
-                assert!(found.values().all(|file| is_moved(file) || file.0 == file.1), "{what}");
-                assert!(code != Some(0) || found.values().all(is_moved), "claims success: {what}");
+                assert_eq!(found.len(), FILES, "{label}");
+                assert!(found.values().all(|file| is_moved(file) || file.0 == file.1), "{label}");
+                assert!(code != Some(0) || found.values().all(is_moved), "claims success: {label}");
                 let again = run(at, &[&WORDS[..], &["t"]].concat());
-                assert_eq!(again.code, Some(0), "{what}, then {again:?}");
-                assert!(files(&at.join("t")).values().all(is_moved), "{what}");
+                assert_eq!(again.code, Some(0), "{label}, then {again:?}");
+                assert!(files(&at.join("t")).values().all(is_moved), "{label}");
                 if !injected {
                     break;
                 }
-                assert!(when < CALLS_MAX, "{what}");
+                assert!(when < CALLS_MAX, "{label}");
                 injected_in_all += 1;
             }
         }
@@ -98,13 +98,13 @@ fn run_ended_by_an_error_counts_moved_files() {
                 assert_eq!((ran.code, moved), (Some(0), FILES), "{ran:?}");
                 break;
             }
-            let what = format!("{call} {when}: {moved} moved, {ran:?}");
+            let label = format!("{call} {when}: {moved} moved, {ran:?}");
             if ran.out.is_empty() {
-                assert!(ran.code == Some(3) && moved == 0, "{what}");
+                assert!(ran.code == Some(3) && moved == 0, "{label}");
                 continue;
             }
             let counted: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-            assert_eq!((counted["moved"].as_u64(), ran.code), (Some(moved as u64), Some(1)), "{what}");
+            assert_eq!((counted["moved"].as_u64(), ran.code), (Some(moved as u64), Some(1)), "{label}");
             ended_midway += usize::from(moved > 0 && ran.err.contains(ends));
         }
         assert!(ended_midway > 0, "{call}");

@@ -33,9 +33,9 @@ fn every_layout_is_found_again() {
         let _ = std::fs::remove_dir_all(at.join("t"));
         make(at, 600, made);
         let line = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
-        let says = line.starts_with(&format!("{found}: "));
+        let is_found = line.starts_with(&format!("{found}: "));
         // With this few files ccache's own depth is that of the plain layout.
-        assert!(says || made == "ccache" && line.starts_with("prefix:1/1+rest: "), "{made}: {line}");
+        assert!(is_found || made == "ccache" && line.starts_with("prefix:1/1+rest: "), "{made}: {line}");
         assert_eq!(
             line.contains("any names would fit"),
             line.contains("git") || line.contains("npm") || made == "ccache" || made == "paperclip",
@@ -64,10 +64,10 @@ fn files_that_do_not_fit_are_named() {
     ] {
         assert!(ran.err.contains(line), "{ran:?}");
     }
-    let told = run(at, &["layout", "--verify", "--json", "t"]);
-    let told: serde_json::Value = serde_json::from_slice(&told.out).unwrap();
-    let counts = ["fit", "misfits", "foreign_directories"].map(|key| told[key].as_u64().unwrap());
-    assert_eq!((told["layout"].as_str(), counts), (Some("digest:2"), [300, 3, 2]), "{told}");
+    let report = run(at, &["layout", "--verify", "--json", "t"]);
+    let report: serde_json::Value = serde_json::from_slice(&report.out).unwrap();
+    let counts = ["fit", "misfits", "foreign_directories"].map(|key| report[key].as_u64().unwrap());
+    assert_eq!((report["layout"].as_str(), counts), (Some("digest:2"), [300, 3, 2]), "{report}");
 }
 
 #[test]
@@ -125,9 +125,10 @@ fn directories_that_cannot_be_read_are_failures_of_the_check() {
     ran.complains(1, &["open 't/ab': Permission denied"]);
     assert_eq!(ran.out, b"prefix:2: 1 of 1 file fit; 1 directory or entry could not be read\n");
     let ran = run_as_nobody(&megadir, at, &[&words[..], &["--json", "t"]].concat());
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    let counts = ["fit", "misfits", "foreign_directories", "failures"].map(|key| told[key].as_u64().unwrap());
-    assert_eq!((ran.code, counts), (Some(1), [1, 0, 0, 1]), "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts =
+        ["fit", "misfits", "foreign_directories", "failures"].map(|key| report[key].as_u64().unwrap());
+    assert_eq!((ran.code, counts), (Some(1), [1, 0, 0, 1]), "{report}");
 }
 
 #[test]

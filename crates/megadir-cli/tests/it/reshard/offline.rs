@@ -106,8 +106,8 @@ fn files_that_cannot_be_linked_are_renamed() {
         command.arg(format!("inject=linkat:error={error}")).arg(program());
         command.args(["reshard", "--offline", "--from", "flat", "--to", "digest:1/1", "t"]).current_dir(at);
         let ran = command.output().unwrap();
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success() && said.contains("moved 40 files from"), "{error}: {said}");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success() && stderr.contains("moved 40 files from"), "{error}: {stderr}");
         assert!(files(&at.join("t")).values().all(|(name, path)| name != path), "{error}");
     }
 }

@@ -82,13 +82,13 @@ fn a_finished_tree_is_called_so() {
     let at = scratch.path();
     make(at, 600, "digest:2");
     fill(at, &["new/", "t/other/"]);
-    let said = " sampled files is where digest:2 puts it";
+    let sentence = " sampled files is where digest:2 puts it";
     for words in [&["--to", "digest:2", "t"][..], &["--from", "flat", "--to", "digest:2", "t"]] {
         let ran = run(at, &[&["reshard"], words].concat());
-        ran.complains(0, &["megadir: nothing to move: each of ", said]);
+        ran.complains(0, &["megadir: nothing to move: each of ", sentence]);
         let ran = run(at, &[&["reshard", "--dry-run"], words].concat());
         let text = String::from_utf8(ran.quiet()).unwrap();
-        assert!(text.starts_with("nothing to move: each of ") && text.contains(said), "{text}");
+        assert!(text.starts_with("nothing to move: each of ") && text.contains(sentence), "{text}");
     }
     // Another target says nothing about these files, and another layout has them elsewhere.
     let ran = run(at, &["reshard", "--from", "flat", "--to", "digest:2", "--into", "new", "t"]);
@@ -123,8 +123,8 @@ fn dry_run_predicts_files_that_stay() {
     let words = ["--json", "--from", "flat", "--to", "prefix:2", "t"];
     let ran = run(at, &[&["reshard", "--dry-run"], &words[..]].concat());
     let foreseen: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    let counts = |told: &serde_json::Value, of: &str| {
-        [of, "conflicts", "failures", "others"].map(|key| told[key].as_u64().unwrap())
+    let counts = |report: &serde_json::Value, of: &str| {
+        [of, "conflicts", "failures", "others"].map(|key| report[key].as_u64().unwrap())
     };
     assert_eq!((ran.code, counts(&foreseen, "to_move")), (Some(1), [2, 1, 3, 1]), "{foreseen}");
     for line in [
@@ -141,8 +141,8 @@ fn dry_run_predicts_files_that_stay() {
     assert!(text.contains("1 file stays because another entry has the new path\n"), "{text}");
     // The run says the same.
     let ran = run(at, &[&["reshard"], &words[..]].concat());
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!((ran.code, counts(&told, "moved")), (Some(1), [2, 1, 3, 1]), "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((ran.code, counts(&report, "moved")), (Some(1), [2, 1, 3, 1]), "{report}");
 }
 
 #[test]
@@ -161,13 +161,13 @@ fn a_dry_run_foresees_directories_that_cannot_be_written() {
     owned("t/ab");
     run_as_nobody(&megadir, at, &words).quiet();
     // The files' own directory, and then directories that would have another owner.
-    for (mode, said) in
+    for (mode, reason) in
         [(0o755, "rename in 't': Permission denied; 3 files"), (0o777, "must belong to user 0: ")]
     {
         std::os::unix::fs::chown(at.join("t"), Some(0), Some(0)).unwrap();
         std::fs::set_permissions(at.join("t"), std::fs::Permissions::from_mode(mode)).unwrap();
         let ran = run_as_nobody(&megadir, at, &words);
-        assert!(ran.code == Some(1) && ran.err.contains(said), "{ran:?}");
+        assert!(ran.code == Some(1) && ran.err.contains(reason), "{ran:?}");
     }
 }
 

@@ -19,7 +19,7 @@ fn options_that_contradict_each_other_are_refused() {
     let scratch = scratch();
     let at = scratch.path();
     make(at, 3, "git");
-    for (words, said) in [
+    for (words, message) in [
         (&["--from", "git", "--to", "digest:2", "t"][..], "could belong to"),
         (&["--from", "git", "--to", "git", "t"], "are the same layout"),
         (&["--from", "git", "--to", "digest:2", "--into", "t", "t"], "omit --into"),
@@ -30,14 +30,14 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
     ] {
         for way in ["--yes", "--dry-run"] {
-            run(at, &[&["reshard", way], words].concat()).complains(2, &[said]);
+            run(at, &[&["reshard", way], words].concat()).complains(2, &[message]);
         }
     }
     let quiet = ["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"];
-    for (more, said) in
+    for (more, message) in
         [("--yes", "--follow"), ("--dry-run", "--until-quiet"), ("--offline", "--until-quiet")]
     {
-        run(at, &[&["reshard", more][..], &quiet].concat()).complains(2, &[said]);
+        run(at, &[&["reshard", more][..], &quiet].concat()).complains(2, &[message]);
     }
     run(at, &["reshard", "--to", "flat", "none"]).complains(3, &["none"]);
     assert_eq!(files(&at.join("t")).len(), 3);
@@ -63,8 +63,8 @@ fn a_directory_above_may_receive_the_files_if_none_comes_back() {
     for (to, directory) in [("prefix:2", "ab"), ("prefix:2/2", "ab/cd")] {
         for way in ["--yes", "--dry-run"] {
             let words = ["reshard", way, "--from", "flat", "--to", to, "--into", ".", directory];
-            let said = format!("'{directory}' has the path of a directory of {to} in it");
-            run(at, &words).complains(2, &["reshard into '.': ", &said, "name another directory"]);
+            let message = format!("'{directory}' has the path of a directory of {to} in it");
+            run(at, &words).complains(2, &["reshard into '.': ", &message, "name another directory"]);
         }
     }
     run(at, &["reshard", "--quiet", "--from", "flat", "--to", "digest:2+label=x", "--into", ".", "ab"])
@@ -108,9 +108,9 @@ fn immutable_files_and_taken_paths_stay() {
     assert_eq!(ran.err.lines().count(), 2, "{ran:?}");
     assert!(ran.err.contains("megadir: rename 't/cdefgh': Operation not permitted\n"), "{ran:?}");
     assert!(ran.err.contains("megadir: rename 't/abxyz': another entry has its new path\n"), "{ran:?}");
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    let counts = ["moved", "conflicts", "failures"].map(|key| told[key].as_u64().unwrap());
-    assert_eq!((counts, told["failed"].as_array().unwrap().len()), ([1, 1, 1], 2), "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = ["moved", "conflicts", "failures"].map(|key| report[key].as_u64().unwrap());
+    assert_eq!((counts, report["failed"].as_array().unwrap().len()), ([1, 1, 1], 2), "{report}");
     assert!(at.join("t/ab/abcdef").exists() && at.join("t/cdefgh").exists() && at.join("t/abxyz").exists());
     tool(&["chattr", "-i"], &at.join("t/cdefgh")).unwrap();
 }
@@ -192,9 +192,9 @@ fn the_files_that_a_directory_keeps_back_are_counted() {
     assert!(ran.err.contains("moved 1 file from") && ran.err.contains("2 files stay because"), "{ran:?}");
     let ran = reshard(&["--yes", "--json", "--from", "prefix:2", "--to", "flat", "t"]);
     assert!(ran.err.contains("megadir: open 't/ab': Permission denied; files in it stay\n"), "{ran:?}");
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    let counts = ["moved", "failures", "unread_directories"].map(|key| told[key].as_u64().unwrap());
-    assert_eq!((ran.code, counts), (Some(1), [1, 1, 1]), "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = ["moved", "failures", "unread_directories"].map(|key| report[key].as_u64().unwrap());
+    assert_eq!((ran.code, counts), (Some(1), [1, 1, 1]), "{report}");
     let ran = reshard(&["--yes", "--from", "prefix:2", "--to", "digest:2", "t"]);
     assert!(ran.err.contains("; files stay in 1 directory that could not be read\n"), "{ran:?}");
 }
@@ -206,12 +206,12 @@ fn who_can_make_the_directories_is_named() {
     let at = scratch.path();
     fill(at, &["t/", "t/abc1", "t/abc2"]);
     std::fs::set_permissions(at.join("t"), std::fs::Permissions::from_mode(0o777)).unwrap();
-    for (user, said) in [(0, "belong to user 0: run as this user"), (65534, "have group 0: run as a member")]
+    for (user, hint) in [(0, "belong to user 0: run as this user"), (65534, "have group 0: run as a member")]
     {
         chown(at.join("t"), Some(user), Some(0)).unwrap();
         let ran = run_as_nobody(&megadir, at, &["reshard", "--from", "flat", "--to", "prefix:2", "t"]);
         assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:?}");
-        let line = format!("megadir: create 't/ab': the new directory must {said} or as root, or move ");
+        let line = format!("megadir: create 't/ab': the new directory must {hint} or as root, or move ");
         assert!(ran.err.contains(&line) && ran.err.contains("(--into); 2 files stay\n"), "{ran:?}");
     }
 }

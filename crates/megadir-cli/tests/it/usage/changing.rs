@@ -23,8 +23,8 @@ fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
             .unwrap();
         for _ in 0..5 {
             let ran: Ran = run(scratch.path(), &["usage", "--json", "t"]);
-            let gone = ran.code == Some(3) && ran.err.contains("No such file");
-            if !gone {
+            let is_missing = ran.code == Some(3) && ran.err.contains("No such file");
+            if !is_missing {
                 assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
                 let left = parsed(&ran)["entries"].clone();
                 assert!(left.as_u64() <= whole.as_u64(), "{left} of {whole}");

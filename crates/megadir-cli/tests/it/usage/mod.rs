@@ -47,12 +47,12 @@ fn oracle(command: &mut Command, now_s: &Value, options: (&str, &str, &str), roo
 }
 
 #[track_caller]
-fn same(what: &str, mut found: Value, mut expected: Value) {
+fn same(label: &str, mut found: Value, mut expected: Value) {
     let keys: Vec<String> = expected.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(found.as_object().unwrap().len(), keys.len(), "{what}: {found}");
+    assert_eq!(found.as_object().unwrap().len(), keys.len(), "{label}: {found}");
     for key in keys {
         let (found, expected) = (found[&key].take(), expected[&key].take());
-        assert_eq!(found, expected, "{what}: {key}");
+        assert_eq!(found, expected, "{label}: {key}");
     }
 }
 

@@ -57,8 +57,8 @@ impl Look {
         if self.human { sizes::text(bytes) } else { format!("{} bytes", self.number(bytes)) }
     }
 
-    pub(in crate::cmd) fn counted(self, count: u64, one: &str, several: &str) -> String {
-        format!("{} {}", self.number(count), if count == 1 { one } else { several })
+    pub(in crate::cmd) fn counted(self, count: u64, singular: &str, several: &str) -> String {
+        format!("{} {}", self.number(count), if count == 1 { singular } else { several })
     }
 }
 
@@ -116,8 +116,8 @@ impl Gaps {
             (self.unread, "directory", "directories", not_read),
         ];
         let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
-        let note = |(count, one, several, consequence): (u64, &str, &str, &str)| {
-            format!("{} could not be {consequence}", look.counted(count, one, several))
+        let note = |(count, singular, several, consequence): (u64, &str, &str, &str)| {
+            format!("{} could not be {consequence}", look.counted(count, singular, several))
         };
         notes.map(note).collect()
     }
