@@ -9,7 +9,11 @@ const WORDS: &str = include_str!("identifiers.tsv");
 
 /// Crates whose identifiers have been rewritten. The list only grows.
 static DONE: &[&str] = &[
+    "megadir",
+    "megadir-advise",
     "megadir-bench",
+    "megadir-cli",
+    "megadir-inventory",
     "megadir-lab",
     "megadir-mpi",
     "megadir-record",
@@ -20,8 +24,15 @@ static DONE: &[&str] = &[
     "xtask",
 ];
 
-/// Identifiers of the other crates that these use. The list only shrinks.
-static FOREIGN: &[&str] = &["Asked", "tell_ends"];
+/// Folders of these crates that have not been rewritten. The list only shrinks.
+static NOT_YET: &[&str] = &[
+    "crates/megadir/src/remove/",
+    "crates/megadir-cli/src/cmd/remove/",
+    "crates/megadir-cli/tests/it/remove/",
+];
+
+/// Names that files of [`NOT_YET`] use, as they stand in other files. The list only shrinks.
+static FOREIGN: &[&str] = &["Asked", "fn asked(&self)", ".asked()", "fn ask(action", "mass_change::ask("];
 
 struct Word {
     word: &'static str,
@@ -38,14 +49,18 @@ fn words() -> impl Iterator<Item = Word> {
 }
 
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
-    let checked = sources.iter().filter(|source| source.is_rust() && source.in_crates(DONE));
-    checked.flat_map(find_in).collect()
+    let is_checked = |source: &&Source| {
+        let is_left_out = NOT_YET.iter().any(|folder| source.path.starts_with(folder));
+        source.is_rust() && source.in_crates(DONE) && !is_left_out
+    };
+    sources.iter().filter(is_checked).flat_map(find_in).collect()
 }
 
 fn find_in(source: &Source) -> Vec<Finding> {
     let words: Vec<Word> = words().collect();
     let mut findings = Vec::new();
     for (index, line) in source.code.lines().enumerate() {
+        let line = without_foreign(line);
         let mut identifiers: Vec<&str> =
             line.split(|letter| !is_word(letter)).filter(|name| !name.is_empty()).collect();
         identifiers.sort_unstable();
@@ -66,6 +81,12 @@ fn find_in(source: &Source) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Single words are compared with whole identifiers.
+fn without_foreign(line: &str) -> String {
+    let phrases = FOREIGN.iter().filter(|phrase| !phrase.chars().all(is_word));
+    phrases.fold(line.to_owned(), |line, phrase| line.replace(phrase, ""))
 }
 
 /// Words of an identifier, in lower case: `HttpReply`, `http_reply` and `HTTP_REPLY` have two.
@@ -137,7 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_of_crates_that_are_not_done_may_be_used() {
+    fn folders_that_are_not_done_are_left_out() {
+        for folder in NOT_YET {
+            assert!(lines(&format!("{folder}new.rs"), "let told = 1;\n").is_empty(), "{folder}");
+            let beside = format!("{}_new.rs", folder.trim_end_matches('/'));
+            assert_eq!(lines(&beside, "let told = 1;\n"), [1], "{folder}");
+        }
+    }
+
+    #[test]
+    fn names_that_folders_left_out_use_are_accepted() {
         for name in FOREIGN {
             assert!(lines(PATH, &format!("f({name});\n")).is_empty(), "{name}");
             assert_eq!(lines(PATH, &format!("f({name}_told);\n")).first(), Some(&1), "{name}");
