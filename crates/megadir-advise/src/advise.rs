@@ -1,6 +1,6 @@
 //! Complete answer to a question, computed from numbers alone; facts about the directory, and shortages.
 
-use megadir::limits::{Asked, Ceiling, Limit, Limits, Span, limits};
+use megadir::limits::{Assumptions, Ceiling, Limit, Limits, Span, limits};
 use megadir::{Dir, FileType, Listing};
 
 use crate::candidate::{Candidate, Question};
@@ -60,7 +60,7 @@ pub struct Look {
 }
 
 /// The cost does not grow with the directory.
-pub fn look(directory: &Dir, assumptions: &Asked<'_>) -> megadir::Result<Look> {
+pub fn look(directory: &Dir, assumptions: &Assumptions<'_>) -> megadir::Result<Look> {
     let found = limits(directory, assumptions)?;
     let (facts, names_assumed) = ready(found.facts);
     let given = assumptions.names.is_some() || names_assumed;

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use megadir::Dir;
-use megadir::limits::{Asked, Limit, Limits, NameLengths};
+use megadir::limits::{Assumptions, Limit, Limits, NameLengths};
 use megadir_advise::{Advice, Capacity, NewDir, Pattern, Question, advise, candidates, look};
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_1K, EXT4_LINEAR, Mount, Recipe, TMPFS, XFS};
 use megadir_testkit::require;
@@ -14,7 +14,7 @@ const FILES: [u64; 4] = [10_000, 1_000_000, 10_000_000, 100_000_000];
 
 fn limits_of(mount: &Mount, churn: bool) -> Limits {
     let names = NameLengths::of(32);
-    let assumptions = Asked { names: Some(&names), churn, ..Asked::MORE_OF_THE_SAME };
+    let assumptions = Assumptions { names: Some(&names), churn, ..Assumptions::MORE_OF_THE_SAME };
     look(&Dir::open(mount.path()).unwrap(), &assumptions).unwrap().limits
 }
 
@@ -161,7 +161,7 @@ fn tmpfs() {
 fn directories_that_are_searched_name_by_name_are_spread_from_a_thousand_files_on() {
     let scratch = tempfile::tempdir().unwrap();
     let mut facts =
-        megadir::limits::facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+        megadir::limits::facts(&Dir::open(scratch.path()).unwrap(), &Assumptions::MORE_OF_THE_SAME).unwrap();
     facts.details = megadir::limits::Details::None;
     for file_system in ["vfat", "exfat", "nilfs2"] {
         facts.file_system = megadir::FileSystem::from_name(file_system);

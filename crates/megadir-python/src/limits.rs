@@ -1,7 +1,7 @@
 //! `limits`: how many entries fit into a directory, and what runs out first.
 
 use megadir::Dir;
-use megadir::limits::{Asked, Limits, Span, limits as judge};
+use megadir::limits::{Assumptions, Limits, Span, limits as judge};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -18,8 +18,8 @@ pub(crate) fn limits<'py>(
     count: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let path = Named::from(path)?;
-    let asked = Asked { churn, count, ..Asked::MORE_OF_THE_SAME };
-    let limits = py.detach(|| judge(&Dir::open(&path.path)?, &asked));
+    let assumptions = Assumptions { churn, count, ..Assumptions::MORE_OF_THE_SAME };
+    let limits = py.detach(|| judge(&Dir::open(&path.path)?, &assumptions));
     answer(py, &limits.map_err(|error| exception(&error, path.naming))?)
 }
 

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use megadir::limits::{self, Asked};
+use megadir::limits::{self, Assumptions};
 use megadir::{
     Dir, ErrorKind, FileType, PartialLimits, PartialWalk, ReadOptions, WalkItem, WalkOptions, backend,
 };
@@ -164,7 +164,7 @@ fn a_mark_left_over_from_an_index_is_not_believed() {
     let refused = megadir::estimate(&directory).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
     assert!(refused.to_string().contains("no hash index"), "{refused}");
-    assert_eq!(limits::facts(&directory, &Asked::MORE_OF_THE_SAME).unwrap().entries, None);
+    assert_eq!(limits::facts(&directory, &Assumptions::MORE_OF_THE_SAME).unwrap().entries, None);
     let limits = PartialLimits { unvisited_max: 10, entries_per_range: 100 };
     let mut walk = PartialWalk::new(directory, None, &WalkOptions::new(1), limits).unwrap();
     let mut entries = 0;

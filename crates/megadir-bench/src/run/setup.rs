@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
+use megadir::limits::{Assumptions, Ceiling, Limit, NameLengths, limits};
 use megadir_record::{ArmId, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work};
 
 use crate::cache::Caches;
@@ -320,7 +320,8 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
             NameLengths::of(u16::try_from(last.len()).ok()?)
         }
     };
-    let query = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let query =
+        Assumptions { names: Some(&lengths), contents_bytes: Some(0), ..Assumptions::MORE_OF_THE_SAME };
     let found = limits(directory, &query).ok()?;
     let by_index = found.ceilings.iter().any(|ceiling| ceiling.limit == Limit::DirectoryIndex);
     Some(Fit { entries: found.judgement.capacity?.value.low, by_index })
@@ -344,7 +345,8 @@ pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> 
 
 fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Predicted, String> {
     let lengths = NameLengths::of(name_bytes);
-    let query = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let query =
+        Assumptions { names: Some(&lengths), contents_bytes: Some(0), ..Assumptions::MORE_OF_THE_SAME };
     let found = limits(directory, &query).map_err(|error| error.to_string())?;
     let of_index = |ceiling: &&Ceiling| ceiling.limit == Limit::DirectoryIndex;
     let (Some(_), Some(capacity)) = (found.ceilings.iter().find(of_index), &found.judgement.capacity) else {

@@ -76,7 +76,7 @@ impl Limits {
 
 /// Assumptions about the entries to come, beyond the evidence in the directory.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Assumptions<'a> {
     /// Name lengths of the entries to come; `None` samples the entries present.
     pub names: Option<&'a NameLengths>,
     /// Sample this directory instead.
@@ -93,7 +93,7 @@ pub struct Asked<'a> {
     pub stated: Option<&'a Stated>,
 }
 
-impl Asked<'_> {
+impl Assumptions<'_> {
     /// More entries like those present.
     pub const MORE_OF_THE_SAME: Self = Self {
         names: None,
@@ -108,7 +108,7 @@ impl Asked<'_> {
 
 /// Always fails with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable): not supported on this system.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub fn limits(directory: &Dir, _assumptions: &Asked<'_>) -> crate::Result<Limits> {
+pub fn limits(directory: &Dir, _assumptions: &Assumptions<'_>) -> crate::Result<Limits> {
     let reason = "not available on this system";
     Err(crate::Error::new("limits", directory.path(), crate::ErrorKind::Unavailable, reason))
 }

@@ -4,7 +4,7 @@ use std::os::windows::io::AsHandle;
 
 use megadir_sys::windows::{facts as sys, volume};
 
-use super::answer::Asked;
+use super::answer::Assumptions;
 use super::basis::Known;
 use super::facts::{Facts, Space};
 use super::sample::{Sample, counted, facts};
@@ -14,7 +14,7 @@ use crate::error::{At, Result};
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
 
-pub(super) fn visible(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, assumptions: &Assumptions<'_>) -> Result<Facts> {
     let status = sys::of_open(directory.as_handle()).at("stat", directory.dir_path())?;
     let space = space(volume::size(directory.as_handle()).at("stat", directory.dir_path())?);
     let entries = counted(directory, if assumptions.count { u64::MAX } else { COUNTED_MAX })?;
@@ -47,7 +47,7 @@ fn space(size: volume::Size) -> Space {
 
 #[cfg(test)]
 mod tests {
-    use super::Asked;
+    use super::Assumptions;
     use crate::dir::Dir;
     use crate::limits::{Limit, limits};
 
@@ -58,7 +58,7 @@ mod tests {
             std::fs::write(scratch.path().join(name), "x").unwrap();
         }
         let directory = Dir::open(scratch.path()).unwrap();
-        let assumptions = Asked { contents_bytes: Some(10_000), ..Asked::MORE_OF_THE_SAME };
+        let assumptions = Assumptions { contents_bytes: Some(10_000), ..Assumptions::MORE_OF_THE_SAME };
         let limits = limits(&directory, &assumptions).unwrap();
         let entries = limits.facts.entries.as_ref().unwrap();
         assert_eq!((entries.value.likely, limits.facts.names.value.longest()), (3, 3));

@@ -46,7 +46,7 @@ pub(crate) mod tests;
 
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use answer::limits;
-pub use answer::{Asked, Limits};
+pub use answer::{Assumptions, Limits};
 pub use basis::{Basis, Fact, Known, Span};
 pub use cure::{Cure, Trap};
 pub use explain::{Explanation, Refusal, Step, decide};
@@ -69,8 +69,8 @@ use crate::file_system::FileSystem;
 /// Finds how many entries fit a directory and which limit is reached first.
 ///
 /// ```
-/// use megadir::limits::{Asked, limits};
-/// let limits = limits(&megadir::Dir::open(".")?, &Asked::MORE_OF_THE_SAME)?;
+/// use megadir::limits::{Assumptions, limits};
+/// let limits = limits(&megadir::Dir::open(".")?, &Assumptions::MORE_OF_THE_SAME)?;
 /// if let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) {
 ///     println!("about {} more entries, then {limit} run out", more.likely);
 /// }
@@ -80,13 +80,13 @@ use crate::file_system::FileSystem;
 /// Errors: the directory cannot be opened or read, or its volume cannot be queried (Windows); write permission is not
 /// needed. Other missing facts are assumed and marked as such.
 #[cfg(any(target_os = "linux", windows))]
-pub fn limits(directory: &Dir, assumptions: &Asked<'_>) -> Result<Limits> {
+pub fn limits(directory: &Dir, assumptions: &Assumptions<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, assumptions)?, assumptions.churn))
 }
 
 /// Reads the facts about a directory. Errors: as [`limits`].
 #[cfg(any(target_os = "linux", windows))]
-pub fn facts(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
+pub fn facts(directory: &Dir, assumptions: &Assumptions<'_>) -> Result<Facts> {
     let mut facts = detect::visible(directory, assumptions)?;
     if let Some(stated) = assumptions.stated {
         stated.apply(&mut facts);

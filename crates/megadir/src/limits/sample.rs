@@ -1,6 +1,6 @@
 //! A sample of a directory's entries: name lengths, share of directories, content sizes.
 
-use super::answer::Asked;
+use super::answer::Assumptions;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Space};
 use super::name_lengths::{NAME_BYTES_MAX, NameLengths};
@@ -65,7 +65,7 @@ pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<Fact<Span>>> 
 }
 
 /// With what the sample and the caller tell; the rest is empty.
-pub(super) fn facts(directory: &Dir, assumptions: &Asked<'_>, sample: Sample, space: Space) -> Facts {
+pub(super) fn facts(directory: &Dir, assumptions: &Assumptions<'_>, sample: Sample, space: Space) -> Facts {
     let file_system = directory.file_system();
     let given = |bytes| given_contents(bytes, file_system, &space);
     Facts {

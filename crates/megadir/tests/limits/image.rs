@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use megadir::Dir;
-use megadir::limits::{Asked, Limits, NameLengths, limits};
+use megadir::limits::{Assumptions, Limits, NameLengths, limits};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::rng::mix;
 use rustix::fs::{FileType, Mode, mknodat};
@@ -80,13 +80,14 @@ impl Image {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        limits(&self.directory, &Asked::MORE_OF_THE_SAME).unwrap()
+        limits(&self.directory, &Assumptions::MORE_OF_THE_SAME).unwrap()
     }
 
     /// Prediction for an empty directory and names of these lengths.
     pub(crate) fn limits_of(&self, lengths: &str) -> Limits {
         let names: NameLengths = lengths.parse().unwrap();
-        limits(&self.directory, &Asked { names: Some(&names), ..Asked::MORE_OF_THE_SAME }).unwrap()
+        limits(&self.directory, &Assumptions { names: Some(&names), ..Assumptions::MORE_OF_THE_SAME })
+            .unwrap()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Small file systems filled to the first refusal: the number of files created lies within the predicted bounds.
 
 use megadir::Dir;
-use megadir::limits::{Asked, Known, Limits, limits};
+use megadir::limits::{Assumptions, Known, Limits, limits};
 use megadir_testkit::mount::{self, Mount, Recipe, run};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
@@ -109,7 +109,7 @@ fn fill(directory: &Dir, bytes: u64) -> u64 {
 fn of(directory: &Dir, bytes: Option<u64>) -> Limits {
     let names = "32".parse().unwrap();
     let names = bytes.map(|_| &names);
-    limits(directory, &Asked { names, contents_bytes: bytes, ..Asked::MORE_OF_THE_SAME }).unwrap()
+    limits(directory, &Assumptions { names, contents_bytes: bytes, ..Assumptions::MORE_OF_THE_SAME }).unwrap()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::builder::PossibleValue;
 use megadir::Dir;
 use megadir::layout::Layout;
-use megadir::limits::{Asked, NameLengths};
+use megadir::limits::{Assumptions, NameLengths};
 use megadir_advise::code::{Language, NoCode, snippet, transition};
 use megadir_advise::measure::{Request, Run, Stopped, TIME_MIN, measure};
 use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
@@ -167,7 +167,7 @@ struct Answer {
 fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
-    let assumptions = Asked {
+    let assumptions = Assumptions {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,

@@ -6,7 +6,7 @@ pub(super) mod text;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use megadir::limits::{Asked, Limit, Limits, NameLengths, Stated, limits};
+use megadir::limits::{Assumptions, Limit, Limits, NameLengths, Stated, limits};
 use megadir::{Dir, Time};
 
 use crate::cmd::amount::{self, interval};
@@ -95,7 +95,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     // An unreadable example directory fails at once, even with --watch.
     let like = args.like.as_ref().map(Dir::open).transpose()?;
-    let assumptions = Asked {
+    let assumptions = Assumptions {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-fn once(args: &Args, assumptions: &Asked<'_>) -> Result<u8, CliError> {
+fn once(args: &Args, assumptions: &Assumptions<'_>) -> Result<u8, CliError> {
     let _mentioned = Progress::without_number(args.quiet);
     let mut pass = Pass::new(args)?;
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
@@ -135,7 +135,7 @@ fn once(args: &Args, assumptions: &Asked<'_>) -> Result<u8, CliError> {
 
 fn watch(
     args: &Args,
-    assumptions: &Asked<'_>,
+    assumptions: &Assumptions<'_>,
     every: Duration,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
@@ -202,7 +202,7 @@ impl Pass {
     fn check_all(
         &mut self,
         paths: &[PathBuf],
-        assumptions: &Asked<'_>,
+        assumptions: &Assumptions<'_>,
         mut output: Option<&mut Output>,
         before: impl Fn(),
         mut write: impl FnMut(&mut Vec<u8>, &Limits),
@@ -222,7 +222,7 @@ impl Pass {
         }
     }
 
-    fn check(&mut self, path: &Path, assumptions: &Asked<'_>) -> Option<Limits> {
+    fn check(&mut self, path: &Path, assumptions: &Assumptions<'_>) -> Option<Limits> {
         let checked = Dir::open(path).and_then(|directory| limits(&directory, assumptions));
         if let Some((_, metrics)) = &mut self.metrics {
             formats::add_to(metrics, path, checked.as_ref().ok(), self.warn_at);

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::num::NonZeroU32;
 
 use megadir::FileSystem;
-use megadir::limits::{Asked, Limits, Span, limits};
+use megadir::limits::{Assumptions, Limits, Span, limits};
 use megadir::reshard::Survey;
 use megadir_advise::{Capacity, NewDir};
 
@@ -109,7 +109,7 @@ impl Room {
     pub(super) fn look(work: &Work) -> Self {
         let mut room = Self::default();
         for directory in [Some(&work.directory), work.into.as_ref()].into_iter().flatten() {
-            let Ok(limits) = limits(directory, &Asked::MORE_OF_THE_SAME) else { continue };
+            let Ok(limits) = limits(directory, &Assumptions::MORE_OF_THE_SAME) else { continue };
             room.sentences.push(headline(&limits, false));
             (room.here, room.new) = (limits.entries_until_full(), of_new(&limits));
         }

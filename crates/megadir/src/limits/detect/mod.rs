@@ -15,7 +15,7 @@ use megadir_sys::xfs_bulkstat::{XfsDirectory, directory_block_bytes};
 use rustix::fs::Stat;
 use rustix::process::{getegid, geteuid};
 
-use super::answer::Asked;
+use super::answer::Assumptions;
 use super::basis::{Fact, Known, Span};
 use super::facts::{AbsentNames, Details, Facts, Mount, Quota, QuotaOf, Space};
 use super::sample::{Sample, facts};
@@ -24,14 +24,14 @@ use crate::error::{At, Result};
 use crate::file_system::FileSystem;
 use crate::mount_traits::MountTraits;
 
-pub(super) fn visible(directory: &Dir, assumptions: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, assumptions: &Assumptions<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     // The mount that is written to, which differs from the upper layer's of overlayfs.
     let is_read_only = MountTraits::of(directory).is_read_only;
     Ok(Facts { is_read_only, absent_names: AbsentNames::now(), ..of_mount(directory, assumptions, mount)? })
 }
 
-fn of_mount(directory: &Dir, assumptions: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
+fn of_mount(directory: &Dir, assumptions: &Assumptions<'_>, mount: Option<Mount>) -> Result<Facts> {
     if directory.file_system() == FileSystem::Overlay {
         match overlay::upper(directory) {
             Ok(upper) => {
@@ -58,7 +58,7 @@ fn of_mount(directory: &Dir, assumptions: &Asked<'_>, mount: Option<Mount>) -> R
     of_layer(directory, assumptions, mount)
 }
 
-fn of_layer(directory: &Dir, assumptions: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
+fn of_layer(directory: &Dir, assumptions: &Assumptions<'_>, mount: Option<Mount>) -> Result<Facts> {
     let status = rustix::fs::fstat(directory).at("stat", directory.dir_path())?;
     let mut space = space(directory).at("statfs", directory.dir_path())?;
     let file_system = named_by(directory.file_system(), mount.as_ref());

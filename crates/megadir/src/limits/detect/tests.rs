@@ -15,7 +15,7 @@ fn of(path: &Path) -> Limits {
 }
 
 fn of_directory(directory: &Dir) -> Limits {
-    limits(directory, &Asked::MORE_OF_THE_SAME).unwrap()
+    limits(directory, &Assumptions::MORE_OF_THE_SAME).unwrap()
 }
 
 /// Limits as an unprivileged user sees them, who could not even reach the mount by path.
@@ -61,12 +61,13 @@ fn directory_given_as_model_describes_future_entries() {
     Flat { entries: 10, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&own);
     Flat { entries: 10, names: Names::Longest, kinds: Kinds::Mixed, seed: 1 }.build(&other);
     let like = Dir::open(&other).unwrap();
-    let assumptions = Asked { like: Some(&like), ..Asked::MORE_OF_THE_SAME };
+    let assumptions = Assumptions { like: Some(&like), ..Assumptions::MORE_OF_THE_SAME };
     let found = facts(&Dir::open(&own).unwrap(), &assumptions).unwrap();
     assert_eq!((found.names.value, found.names.basis.known), (NameLengths::of(255), Known::Given));
     assert_eq!(found.directory_share, 0.2);
     let names = NameLengths::of(99);
-    let assumptions = Asked { names: Some(&names), contents_bytes: Some(5000), ..Asked::MORE_OF_THE_SAME };
+    let assumptions =
+        Assumptions { names: Some(&names), contents_bytes: Some(5000), ..Assumptions::MORE_OF_THE_SAME };
     let found = facts(&Dir::open(&own).unwrap(), &assumptions).unwrap();
     assert_eq!(found.names.value, names);
     assert_eq!(found.contents.value.mean_bytes, 8192.0);
@@ -75,7 +76,7 @@ fn directory_given_as_model_describes_future_entries() {
 #[test]
 fn an_empty_directory_is_assumed_to_get_names_like_digests() {
     let scratch = tempfile::tempdir().unwrap();
-    let found = facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+    let found = facts(&Dir::open(scratch.path()).unwrap(), &Assumptions::MORE_OF_THE_SAME).unwrap();
     assert_eq!((found.names.value, found.names.basis.known), (NameLengths::of(32), Known::Assumed));
     assert_eq!(found.contents.basis.known, Known::Assumed);
 }
@@ -298,7 +299,7 @@ fn files_with_contents_and_directories_are_counted_in() {
         std::fs::create_dir(scratch.path().join(format!("d{index}"))).unwrap();
         std::fs::write(scratch.path().join(format!("f{index}")), vec![1; 10_000]).unwrap();
     }
-    let found = facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+    let found = facts(&Dir::open(scratch.path()).unwrap(), &Assumptions::MORE_OF_THE_SAME).unwrap();
     assert_eq!(found.directory_share, 0.5);
     assert!(found.contents.value.mean_bytes > 5_000.0, "{:?}", found.contents);
     assert_eq!(found.names.value, NameLengths::counted([(2, 20), (3, 80)]).unwrap());

@@ -278,7 +278,7 @@ mod gather {
 
     use super::{Explanation, Refusal, Step, decide};
     use crate::dir::Dir;
-    use crate::limits::{Asked, limits};
+    use crate::limits::{Assumptions, limits};
 
     /// Finds the limit behind a refused create or write; `None` if no limit gives this error.
     ///
@@ -297,7 +297,7 @@ mod gather {
     /// ```
     pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
         let refusal = refusal(error)?;
-        let limits = limits(directory, &Asked::MORE_OF_THE_SAME).ok()?;
+        let limits = limits(directory, &Assumptions::MORE_OF_THE_SAME).ok()?;
         Some(decide(&limits, refusal, step, rustix::process::geteuid().is_root()))
     }
 
