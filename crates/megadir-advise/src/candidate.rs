@@ -148,7 +148,7 @@ fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     chi_square <= (kinds - 1.0) + SPREAD_DEVIATIONS * (2.0 * (kinds - 1.0)).sqrt()
 }
 
-/// How many files, how many writers, and which operations. The limits hold the names' lengths and the files' sizes.
+/// Number of files and writers, and the operations. The limits hold the names' lengths and the files' sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub files: u64,

@@ -1,4 +1,4 @@
-//! Capacity of a new directory beside the given one, which may have a history: the facts are judged for an empty one.
+//! Capacity of a new directory next to the given one, which may have a history: the facts are judged for an empty one.
 
 use megadir::FileSystem;
 use megadir::limits::{

@@ -1,4 +1,4 @@
-//! Lines to type instead of a word of another program, such as `du` or `-name`, or in place of what is missing.
+//! Lines to type instead of a word of another program, such as `du` or `-name`, or to add a missing one.
 //! A line that parses gets no tip, unless a word of `find` was taken for short options.
 
 mod find;
@@ -12,7 +12,7 @@ use megadir_bench::study::BUILT_IN;
 
 use crate::ui::message::quoted;
 
-/// Words that people type for a command, and what does the same here.
+/// Words that people type for a command, and the command that does the same here.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["ls", "dir", "fd"], "'megadir list DIR', with attributes 'megadir list -l DIR'"),
     (&["find", "search", "locate"], "'megadir list --recursive --match GLOB DIR'"),

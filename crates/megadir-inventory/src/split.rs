@@ -33,7 +33,7 @@ pub struct ListLimits {
 }
 
 impl ListLimits {
-    /// In units, of which a list takes [`ListLimits::of_list`].
+    /// In units; a list takes [`ListLimits::of_list`] of them.
     fn of_entry(self, size_bytes: u64) -> u128 {
         match (self.entries, self.bytes) {
             (_, None) => 1,
@@ -57,7 +57,7 @@ impl ListLimits {
 /// Numbers of a finished split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Number of lists, without that of the directories.
+    /// Number of lists, without the list of directories.
     pub lists: u64,
     /// Number of entries in the lists.
     pub entries: u64,

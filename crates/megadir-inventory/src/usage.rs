@@ -175,7 +175,7 @@ impl<'c> Reading<'c> {
     }
 
     fn turn_to(&mut self, path: &[u8]) {
-        // Entries below `a` may follow those of `a-b`: `/` is greater than `-`.
+        // Entries below `a` may follow entries below `a-b`: `/` is greater than `-`.
         let may_go_on = |length: usize| match path.get(length) {
             _ if length == 0 => true,
             next => path.starts_with(&self.path[..length]) && next.is_none_or(|next| *next <= b'/'),

@@ -1,4 +1,4 @@
-//! Where the system refuses threads, a tree is scanned with those that there are.
+//! If the system refuses threads, a tree is scanned with the existing ones.
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -208,7 +208,7 @@ mod tests {
     use super::BatchBuilder;
     use crate::file_type::FileType;
 
-    /// FUSE may have names of more than 255 bytes, for which readers leave no space.
+    /// FUSE may have names of more than 255 bytes, and readers leave no space for them.
     #[test]
     fn long_names_do_not_make_batches_grow_from_one_to_the_next() {
         let mut builder = BatchBuilder::new(4096, false);

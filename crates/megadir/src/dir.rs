@@ -196,7 +196,7 @@ impl Dir {
         Ok(self.path.to_path_buf())
     }
 
-    /// The same directory, as the one that a caller names: [`DirPath::below`] of what is in it begins here, and with it the paths and depths
+    /// The same directory, as the one that a caller names: [`DirPath::below`] of its entries begins here, and with it the paths and depths
     /// of conditions. Otherwise these begin in the directory that was opened by path.
     ///
     /// ```

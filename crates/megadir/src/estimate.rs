@@ -79,7 +79,7 @@ pub fn estimate(directory: &Dir) -> Result<Estimate> {
     }
 }
 
-/// A directory of several layers has one link, one of a single layer those of that layer. A million entries take seconds, and 192 MB of
+/// A directory of several layers has one link, one of a single layer has as many as in that layer. A million entries take seconds, and 192 MB of
 /// kernel memory.
 fn is_read_whole(directory: &Dir) -> bool {
     let links = || rustix::fs::fstat(directory).map_or(1, |status| status.st_nlink);

@@ -231,7 +231,7 @@ impl Geometry {
     }
 
     /// Inodes of a table, by index, in pages of the device's cache that hold nothing but used blocks of it. The kernel
-    /// initialises unused blocks without the page cache, so that a page read too early would keep what was there
+    /// initialises unused blocks without the page cache, so that a page read too early would keep the contents from
     /// before; with blocks smaller than a page it would be one with used blocks.
     pub fn readable(&self, table: Table, page_bytes: u64) -> Range<u32> {
         let inode_bytes = self.inode_bytes as u64;
@@ -413,7 +413,7 @@ fn take_u16(bytes: &mut [u8], at: usize) -> u32 {
 }
 
 /// Fuzz target: a superblock, and bytes that serve as a descriptor and as an inode, as they are and with the
-/// checksums that they should have. What is accepted must lie on the device and be values that statx(2) could return.
+/// checksums that they should have. Accepted values must lie on the device and be values that statx(2) could return.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let (superblock, rest) = bytes.split_at(bytes.len().min(SUPERBLOCK_BYTES));

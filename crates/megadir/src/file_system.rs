@@ -65,7 +65,7 @@ const KNOWN: [(u64, FileSystem, &str); 35] = [
     // From the boot sector, since Windows has no such numbers.
     (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
-    // Without rules of their own but for those of `mount_traits`.
+    // Only `mount_traits` has rules for these.
     (0x0102_1997, FileSystem::Other(0x0102_1997), "9p"),
     (0x7371_7368, FileSystem::Other(0x7371_7368), "squashfs"),
     (0xe0f5_e1e2, FileSystem::Other(0xe0f5_e1e2), "erofs"),

@@ -28,7 +28,7 @@
 //! # Ok::<(), megadir::Error>(())
 //! ```
 //!
-//! It is not on crates.io yet; with a clone beside your own package, in `Cargo.toml`:
+//! It is not on crates.io yet; with a clone next to your own package, in `Cargo.toml`:
 //!
 //! ```toml
 //! [dependencies]

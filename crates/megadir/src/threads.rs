@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Refusal(Mutex<Option<Instant>>);
 
-/// Refusal of this process: the limits are those of a user or a container.
+/// Refusal of this process: a user or a container has the limits.
 pub(crate) static REFUSAL: Refusal = Refusal(Mutex::new(None));
 
 const REMEMBERED: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl<W> Handed<W> {
 pub(crate) enum Attempt {
     /// For the first threads of a whole walk, which would have one thread to its end for a refusal before it.
     Always,
-    /// For threads of one directory, and for those that join others.
+    /// For threads of one directory, and for threads that join others.
     UnlessRefused,
 }
 

@@ -61,7 +61,7 @@ fn on_f2fs() {
 
 #[test]
 fn on_reiserfs() {
-    // The offset before an entry is that of the entry before it, plus one.
+    // The offset before an entry is the previous entry's offset plus one.
     expect("reiserfs", &[Positions { stay: false, ..DIVISIBLE }]);
 }
 

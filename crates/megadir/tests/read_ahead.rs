@@ -138,7 +138,7 @@ fn where_it_is_impossible_it_is_refused_only_if_it_was_demanded() {
     }
 }
 
-/// The other tests of this program have at most one thread beside the caller's. A thread is named after it starts.
+/// The other tests of this program have at most one thread more than the caller's. A thread is named after it starts.
 fn has_a_fifth_thread(is_expected: bool) -> bool {
     let is_fifth = |task: std::io::Result<std::fs::DirEntry>| {
         let name = std::fs::read_to_string(task.unwrap().path().join("comm"));

@@ -1,4 +1,4 @@
-//! Where the system refuses threads, a tree is read with those that there are.
+//! If the system refuses threads, a tree is read with the existing ones.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 

@@ -10,7 +10,7 @@ use megadir::{
     Batch, Dir, Examine, Result, StatBackend, StatMask, Walk, WalkItem, WalkOptions, stat_backend,
 };
 
-/// How often each path is returned that exists. `meanwhile` runs after the first batch.
+/// Number of times that each existing path is returned. `meanwhile` runs after the first batch.
 fn walked(root: &Path, looks_again: bool, meanwhile: impl FnOnce()) -> BTreeMap<String, usize> {
     walked_with(stat_backend("std").unwrap(), root, looks_again, meanwhile)
 }

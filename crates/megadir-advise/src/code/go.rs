@@ -18,7 +18,7 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// Code of the old and the new layout beside each other, for the time in which files are moved.
+/// Code of the old and the new layout together, for the time in which files are moved.
 pub(super) fn beside(old: &str, new: &str) -> String {
     let mut packages: BTreeSet<&str> = BTreeSet::from(["errors", "io/fs", "os", "path/filepath", "syscall"]);
     let [new_body, old_body] = [new, old].map(|code| {

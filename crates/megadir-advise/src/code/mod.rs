@@ -1,6 +1,6 @@
 //! Rule of a layout as code to paste into a program, and in words. Each language writes one `Rule`
 //! (`rule.rs`) from numbers and a label of letters, digits, `_` and `-`, so generated text cannot end a
-//! comment or a literal. Paths are those of Unix.
+//! comment or a literal. Paths are Unix paths.
 //!
 //! `rule.rs` defines refusals and slices of names once. A test runs the printed code with an interpreter or a compiler
 //! and compares it with `Placer`.

@@ -18,7 +18,7 @@ pub(super) fn write(rule: &Rule) -> String {
     code + "    return path if isinstance(name, bytes) else os.fsdecode(path)\n"
 }
 
-/// Code of the old and the new layout beside each other, for the time in which files are moved.
+/// Code of the old and the new layout together, for the time in which files are moved.
 pub(super) fn beside(old: &str, new: &str) -> String {
     let ((mut imports, old_body), (more, new_body)) = (lines_before(old), lines_before(new));
     imports.extend(more);

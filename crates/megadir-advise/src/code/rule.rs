@@ -25,7 +25,7 @@ pub(super) struct Slice {
     pub(super) to: Option<usize>,
 }
 
-/// `LikeDirectory`: possible name of a directory beside the file: the label at offset `after`, in either case, and
+/// `LikeDirectory`: possible name of a directory next to the file: the label at offset `after`, in either case, and
 /// one of these numbers of bytes.
 pub(super) enum Refusal {
     Length(usize, usize),

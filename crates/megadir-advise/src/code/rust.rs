@@ -20,7 +20,7 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// Code of the old and the new layout beside each other, for the time in which files are moved.
+/// Code of the old and the new layout together, for the time in which files are moved.
 pub(super) fn beside(old: &str, new: &str) -> String {
     let indent = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
     let indented: String = old.lines().map(indent).collect();

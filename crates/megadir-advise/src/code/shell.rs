@@ -20,7 +20,7 @@ pub(super) fn write(rule: &Rule) -> String {
     code
 }
 
-/// Code of the old and the new layout beside each other, for the time in which files are moved.
+/// Code of the old and the new layout together, for the time in which files are moved.
 pub(super) fn beside(old: &str, new: &str) -> String {
     format!("{new}\n{}\n", old.replace("path_for", "old_path_for"))
 }

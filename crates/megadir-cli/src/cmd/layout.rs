@@ -195,7 +195,7 @@ pub(in crate::cmd) fn without_ending(found: &Detected) -> Option<String> {
     ))
 }
 
-/// Layout with the name that messages use: as the user wrote it, or that of a preset if its text says little.
+/// Layout with the name that messages use: as the user wrote it, or the name of a preset if its text says little.
 #[derive(Clone, Debug)]
 pub(in crate::cmd) struct Named {
     pub(in crate::cmd) layout: Layout,

@@ -48,7 +48,7 @@ pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
 }
 
 /// Parses a date of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment. Returns it twice,
-/// as the hour that is repeated in autumn has two: the first for what is older and the second for what is newer, so that neither
+/// as the hour that is repeated in autumn has two: the first for older entries and the second for newer ones, so that neither
 /// takes more than it may.
 fn date(text: &str) -> Result<(Time, Time), String> {
     let time = |time: DateTime<Local>| Time {

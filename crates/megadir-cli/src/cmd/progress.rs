@@ -191,7 +191,7 @@ pub(in crate::cmd) fn estimate(_: &Dir) -> Option<u64> {
     None
 }
 
-/// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats. If the system allows no thread,
+/// Calls `look` now and then in another thread than the work's: for interrupts, progress and heartbeats. If the system allows no thread,
 /// nothing is watched: an interrupt then ends the program once its heartbeat has stopped for long enough, not the work.
 pub(super) fn watched<R>(mut look: impl FnMut() + Send, work: impl FnOnce() -> R) -> R {
     const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -294,7 +294,7 @@ fn set_style(bar: &ProgressBar, template: &str) {
         let _ = text.write_str(&grouped(state.len().unwrap_or_default()));
     };
     let rate = |state: &ProgressState, text: &mut dyn Write| {
-        // The moving average needs some seconds, the mean none.
+        // The moving average needs a few seconds, the mean none.
         let elapsed = state.elapsed();
         let per_second =
             if elapsed < AVERAGED { state.pos() as f64 / elapsed.as_secs_f64() } else { state.per_sec() };

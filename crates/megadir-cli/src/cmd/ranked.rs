@@ -417,7 +417,7 @@ impl Driver<'_> {
         }
     }
 
-    /// All ranks are idle, or nothing is left but those that hang.
+    /// All ranks are idle, or all the others hang.
     fn is_over(&mut self, has_failed: bool) -> bool {
         let now = Instant::now();
         let mut busy = self.ranks.iter().filter(|rank| rank.task.is_some()).peekable();

@@ -82,7 +82,7 @@ impl From<megadir::Error> for CliError {
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
-        // A file is in the way: the path of the error is what could not be made.
+        // A file is in the way: the error's path is the entry that could not be made.
         ErrorKind::NotADirectory if error.operation() != "create" => " (expected a directory)",
         ErrorKind::TooManyOpenFiles if cfg!(unix) => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",

@@ -37,7 +37,7 @@ fn methods_are_compared_on_files_of_their_own() {
         assert!(all.contains(phrase), "nothing about '{phrase}' in:\n{all}");
     }
     let judged = all.contains("The claim of the article (wholetomato.com) that std::filesystem");
-    // Beside other work, no claim is judged.
+    // No claim is judged while other work runs.
     assert!(
         judged || all.contains("The claims of the article (wholetomato.com) are not judged here"),
         "{all}"

@@ -82,7 +82,7 @@ fn backs_up(recipe: &str, paths: &[&str]) {
     }
 }
 
-/// The recipe as it is on the page.
+/// The recipe on the page, unchanged.
 fn on_page(recipe: &str) -> &str {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/backup.md");
     assert!(fs::read_to_string(page).unwrap().contains(&format!("$ {recipe}\n")), "{recipe}");

@@ -82,7 +82,7 @@ impl Lab {
 fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metadata)) {
     let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
     let roots = vec![tree.as_os_str().as_encoded_bytes().to_vec()];
-    // What is not an inventory is not replaced.
+    // Only an inventory is replaced.
     let _ = fs::remove_file(inventory);
     let mut writer = Writer::create(inventory, roots, options).unwrap();
     let options = ScanOptions {

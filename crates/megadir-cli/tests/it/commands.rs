@@ -337,7 +337,7 @@ fn programs_that_remove_get_all_files_again_before_each_run() {
 fn programs_that_remove_find_all_files_uncached() {
     require!(Mount::make(&EXT4).map(drop));
     let scratch = Scratch::new();
-    // Each program removes the directory itself, so that of the other group is missing when the file system is mounted again.
+    // Each program removes the directory itself, so the other group's is missing when the file system is mounted again.
     let study = include_str!("../golden/commands-study.toml");
     let study = study
         .replace("run = \"ls -U {dir}\"", "run = \"rm -r {dir}\"")
@@ -440,7 +440,7 @@ fn killed_run_resumes_in_its_record() {
     let resumed = scratch.run(&["bench", "run", "--resume", "run.jsonl"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
     assert_eq!(measured_blocks(&resumed.record).len(), 36);
-    // Repeated rounds may differ in number, so only what was kept is equal.
+    // Repeated rounds may differ in number, so only the kept ones are equal.
     let kept = lines[..=cut].iter().filter(|line| line.contains("\"phase\":\"")).count();
     assert_eq!(resumed.record.samples[..kept], samples[..kept]);
     assert!(resumed.record.end.is_some_and(|end| end.complete));

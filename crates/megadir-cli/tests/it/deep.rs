@@ -202,7 +202,7 @@ fn with_few_descriptors(at: &Path, words: &[&str]) -> Ran {
     finish(command.current_dir(at).stdin(Stdio::null()))
 }
 
-/// Each of `depth` levels has a file and `width` directories, the last of which has the next level.
+/// Each of `depth` levels has a file and `width` directories, and the last one has the next level.
 fn comb(at: &Path, depth: usize, width: usize) {
     let mut last = open(at, OPEN, Mode::empty()).unwrap();
     for _ in 0..depth {

@@ -204,8 +204,8 @@ fn own_times(directory: &Path, line: &str, data: &str) -> Vec<u64> {
     record.samples.iter().filter(measured).map(|sample| sample.elapsed_ns).collect()
 }
 
-/// The means differ by less than the standard deviation that hyperfine prints beside its own. Both measure each command
-/// alone, in turns, because a machine's speed may change from one minute to the next; several commands in one run of
+/// The means differ by less than the standard deviation that hyperfine prints with its own. Both measure each command
+/// alone, alternating, because a machine's speed may change from one minute to the next; several commands in one run of
 /// megadir would leave each other colder caches, which hyperfine's repetitions do not have.
 #[test]
 fn hyperfine_agrees_within_its_own_spread() {

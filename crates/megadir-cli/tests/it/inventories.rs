@@ -223,7 +223,7 @@ fn directories_that_gained_are_all_listed_or_counted() {
     assert_eq!(table(&["-n", "1101"]).len(), 1101);
 }
 
-/// Both inventories are read as streams: what is unchanged is not kept.
+/// Both inventories are read as streams: unchanged rows are not kept.
 #[test]
 fn memory_is_that_of_the_changes() {
     require!(have("python3"));
@@ -261,7 +261,7 @@ fn a_tree_that_was_removed_is_an_error_and_not_a_tree_without_entries() {
             run(at, &["scan", "--quiet", "-o", "d.parquet", "d"]).quiet();
             let before = fs::read(at.join("d.parquet")).unwrap();
             let ran = shell(at, &format!("cd d && rm -r ../d && exec $M changes {options} ../d.parquet ."));
-            // On tmpfs, a line before it says what cannot be detected there.
+            // On tmpfs, a line before it names the changes that cannot be detected there.
             assert_eq!(ran.code, Some(3), "{options}: {ran:?}");
             assert!(ran.err.ends_with(" '.': No such file or directory\n"), "{ran:?}");
             assert_eq!(ran.out, b"", "{options}");

@@ -309,7 +309,7 @@ fn the_inventory_of_another_tree_is_not_replaced() {
     fs::create_dir(scratch.path().join("moved")).unwrap();
     fs::rename(scratch.path().join("tree"), scratch.path().join("moved/tree")).unwrap();
     assert_eq!(scan(&["moved/tree"]).status.code(), Some(0));
-    // What cannot be compared with is replaced.
+    // A file that cannot be compared with is replaced.
     fs::write(scratch.path().join("inventory"), &old[..old.len() / 2]).unwrap();
     let output = scan(&["other"]);
     assert!(!err(&output).contains("which this scan does not read"), "{}", err(&output));

@@ -20,7 +20,7 @@ struct Two {
 }
 
 impl Two {
-    /// `make` writes an image `$I`; `number` is that of the first device.
+    /// `make` writes an image `$I`; `number` is the first device's.
     fn make(kind: &'static str, number: u32, make: &str) -> Result<Self, String> {
         root()?;
         have(&format!("mk{}", if kind == "xfs" { "fs.xfs" } else { kind }))?;
@@ -91,7 +91,7 @@ fn assert_distinguished(mut two: Two) {
     // Other numbers altogether.
     two.unmount();
     let before = two.devices.clone();
-    // Programs beside this one may take a free device before it is used here.
+    // Other programs may take a free device before it is used here.
     let first = if two.kind == "xfs" { 910 } else { 900 };
     let mounted = (0..10).map(|attempt| first + 100 * attempt).find(|number| {
         two.devices = [1, 2].map(|add| format!("/dev/loop{}", number + add));

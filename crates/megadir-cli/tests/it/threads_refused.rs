@@ -1,4 +1,4 @@
-//! Where the system refuses threads (`ulimit -u`, a container's `pids.max`), commands do the same with those that there are.
+//! If the system refuses threads (`ulimit -u`, a container's `pids.max`), commands do the same with the existing ones.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -58,7 +58,7 @@ pub fn compare<R: Rows + Send>(
 
 /// Checks that `root` is the directory that the first row of an inventory describes, as [`compare`] does.
 ///
-/// Errors: those of [`compare`]; the inventory cannot be read.
+/// Errors: as [`compare`]; the inventory cannot be read.
 pub fn check_first_root<R: Rows>(rows: &mut R, root: Dir) -> Result<()> {
     let (trees, _) = open(vec![Ok(root)], rows.metadata(), false)?;
     let first = rows.next_row()?.filter(|row| row.key.is_root() && row.facts.kind != FileType::Unknown);
@@ -175,7 +175,7 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         let device = Some(volume.device);
         let is_there = |other| other == device;
         if let Some(mount) = &mut volume.mount {
-            // What was not seen keeps its time.
+            // Entries that were not seen keep their time.
             mount.newest_ns = found.newest.of(None, is_there).or(mount.newest_ns);
         }
     }

@@ -143,7 +143,7 @@ fn of_times(old: &Facts, new: &Facts, proof: Proof) -> Fields {
 
 /// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size and mtime. Where a rename
 /// sets the mtime of a directory, its number alone identifies it, which its entries have to confirm. Where inode numbers are made up, birth time, size and mtime are all there is: such an
-/// identity may be that of several files.
+/// identity may belong to several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     kind: FileType,

@@ -18,7 +18,7 @@
 //! | `settle.rs` | the only module that knows about renames: pairs removed entries with added ones, directories first |
 //! | `two.rs`, `source.rs` | two inventories as one source of pairs of blocks, where names and facts of the newer block replace a listing |
 //! | `gains.rs` | sums per path before renames are detected, so that they are the difference of two `usage` runs |
-//! | `selection.rs` | conditions on changes, and those that the inventory was made with |
+//! | `selection.rs` | conditions on changes, and the inventory's own |
 //! | `keep.rs` | passes rows to the sorter of a scan for `--update`: a file has the same form whichever command wrote it |
 
 pub(crate) mod compare;
@@ -195,7 +195,7 @@ pub struct Compared {
     pub volumes_unknown: bool,
     /// Roots on mounts whose inode numbers identify no files, which were compared by path, type, birth time, size and times.
     pub unnumbered: Vec<u32>,
-    /// Mounts below the roots of which the same is true.
+    /// The same for mounts below the roots.
     pub unnumbered_mounts: Vec<Root>,
     /// Directories covered by a new mount.
     pub other_mounts: Vec<PathBuf>,

@@ -24,7 +24,7 @@ pub(crate) struct Proof {
     pub(crate) directory_times: bool,
     /// Subvolume stubs are possible, see [`crate::volumes::is_stub`].
     pub(crate) stubs: bool,
-    /// Numbers of hard links are those of stat, see [`MountTraits::has_link_counts`].
+    /// Numbers of hard links are stat's, see [`MountTraits::has_link_counts`].
     pub(crate) links: bool,
     /// Effect of renaming a directory on its mtime and its entries, which decides about what identifies them.
     pub(crate) directory_rename: DirectoryRename,
@@ -61,7 +61,7 @@ impl Proof {
         }
     }
 
-    /// Evidence of a mount, now and as it was recorded.
+    /// Evidence of a mount, now and recorded.
     pub(crate) fn of_mounts(now: &Root, before: Option<&Root>) -> Self {
         let numbers = now.has_lasting_inodes() && before.is_none_or(Root::has_lasting_inodes);
         let file_system = FileSystem::from_name(&now.file_system);
@@ -69,7 +69,7 @@ impl Proof {
     }
 }
 
-/// Evidence by root, and that of other mounts below the roots by the number of their device in the inventory.
+/// Evidence by root, and for other mounts below the roots by the number of their device in the inventory.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
     roots: Vec<Proof>,
@@ -148,7 +148,7 @@ impl Racy {
         Self { from_ns }
     }
 
-    /// For what was examined at `examined_ns` or later.
+    /// For entries examined at `examined_ns` or later.
     pub(crate) fn of_root(metadata: &Metadata, root: u32, examined_ns: i64) -> Self {
         match metadata.roots.get(root as usize) {
             Some(root) => Self::of(root, examined_ns),

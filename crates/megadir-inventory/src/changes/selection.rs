@@ -8,7 +8,7 @@ use super::{Change, Counted};
 use crate::path::TreePath;
 use crate::row::Facts;
 
-/// Conditions of a comparison, and those that the inventory was made with. A change is reported if one of its sides meets all of these.
+/// Conditions of a comparison, and conditions that the inventory was made with. A change is reported if one of its sides meets all of these.
 #[derive(Clone, Debug)]
 pub struct Selection {
     chosen: Arc<Chosen>,

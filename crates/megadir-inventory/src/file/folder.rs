@@ -132,7 +132,7 @@ impl Folder {
     /// The row that does not count: without facts, else the earlier one.
     fn lesser(&self, a: usize, b: usize) -> Result<usize> {
         let has_facts = |row: &Row<'_>| row.facts.kind == FileType::Directory;
-        // Only a directory has an error without facts: that of the task that could not read it.
+        // Only a directory has an error without facts, from the task that could not read it.
         let is_error = |row: &Row<'_>| row.error.is_some() && row.facts == Facts::NOTHING;
         let is_directory =
             |index| self.row(index).is_some_and(|row| row.key.is_root() || has_facts(&row) || is_error(&row));
@@ -157,7 +157,7 @@ impl Folder {
         if let Some(row) = part.next_row()? {
             self.metadata.rows = self.metadata.rows.saturating_sub(1);
             if let Some(error) = row.error {
-                // What could not be read says more than what could not be examined.
+                // An error of reading says more than one of examining.
                 if !has_error || row.facts.kind == FileType::Unknown {
                     self.error = Some(error.to_owned());
                 }

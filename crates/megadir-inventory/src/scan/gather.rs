@@ -39,7 +39,7 @@ pub(super) struct Block {
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
-/// Number of the device. Subvolumes of btrfs are not told apart from mounts, which does no harm.
+/// Number of the device. Subvolumes of btrfs are not distinguished from mounts, which does no harm.
 #[inline]
 fn on_other_mount(options: &ScanOptions, devices: &Devices, attributes: &Attributes) -> Option<u64> {
     if !options.cross_mounts || !attributes.have.contains(StatMask::DEVICE) {

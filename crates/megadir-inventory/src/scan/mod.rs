@@ -78,7 +78,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// Usual settings, as those of [`WalkOptions::new`]; what exceeds `memory_bytes` is sorted in temporary files in `spill_directory`.
+    /// Usual settings, as in [`WalkOptions::new`]; rows beyond `memory_bytes` are sorted in temporary files in `spill_directory`.
     #[must_use]
     pub fn new(threads: usize, memory_bytes: usize, spill_directory: PathBuf) -> Self {
         let walk = WalkOptions::new(threads);

@@ -51,7 +51,7 @@ impl<'o> PartScan<'o> {
 
     /// Begins directories of the tree below `directory`, which was opened by its path. Entries on its device get the number
     /// `device` (major, minor): another machine may number the device otherwise. In a range (`is_range`) of a
-    /// directory's positions, rows are kept apart from those of other ranges. Errors: as statx(2).
+    /// directory's positions, rows are kept apart from rows of other ranges. Errors: as statx(2).
     pub fn tree(
         &mut self,
         root: u32,

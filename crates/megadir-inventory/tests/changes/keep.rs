@@ -1,4 +1,4 @@
-//! The rows that a comparison keeps are those of a new scan, at any memory limit.
+//! The rows that a comparison keeps equal the rows of a new scan, at any memory limit.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -110,7 +110,7 @@ fn kept_rows_equal_a_new_scan_and_keep_their_hashes() {
     for (name, text) in [("a/5", "changed"), ("a-b/new", ""), ("f/new", "")] {
         fs::write(tops[1].join(name), text).unwrap();
     }
-    // Access times are those of today, and no change: hashes stay.
+    // Access times are newer, which is no change: hashes stay.
     for number in 10..50 {
         fs::read(tops[1].join(format!("a/{number}"))).unwrap();
     }

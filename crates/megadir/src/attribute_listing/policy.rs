@@ -102,9 +102,9 @@ const ON_A_DISK: &str =
 const SMALL_BYTES: u64 = 256 << 10;
 /// 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
-/// Small, so that several threads have work in a directory of some thousand entries, and that attributes that came with the names
+/// Small, so that several threads have work in a directory of a few thousand entries, and that attributes that came with the names
 /// (READDIRPLUS) are read before they expire. Before Linux 6.16 a call of getdents64 asked a server for no more than a page. Since then
-/// larger buffers save requests, 5 instead of 31 READDIRs with 72 KiB for 5000 entries, beside one request for each entry's attributes:
+/// larger buffers save requests, 5 instead of 31 READDIRs with 72 KiB for 5000 entries, and as many requests as before for the entries' attributes:
 /// on bindfs, sshfs and mergerfs, 32 threads took no less time with 32, 72 or 128 KiB (Linux 6.18).
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
@@ -190,7 +190,7 @@ pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     processors.max(row(file_system).waiting_threads)
 }
 
-/// Most threads worth using while they wait for the device. Only Linux tells that they do.
+/// Most threads worth using while they wait for the device. Only Linux reports such waits.
 pub fn threads_max(file_system: FileSystem, processors: usize) -> usize {
     let per_processor =
         if cfg!(target_os = "linux") { row(file_system).uncached_threads_per_processor } else { 1 };

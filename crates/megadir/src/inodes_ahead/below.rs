@@ -23,7 +23,7 @@ const LISTED_BYTES: usize = 64 << 10;
 /// Entries that are read ahead: their inodes take some 100 MB of the kernel's memory, and must stay until they are used.
 const ENTRIES_MAX: usize = 100_000;
 
-/// Choice of what is read ahead below a directory.
+/// Extent of reading ahead below a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Below {
     /// The inodes of the entries too, not only their names.
@@ -47,7 +47,7 @@ struct Listed {
 }
 
 impl InodesAhead {
-    /// Reads ahead what is in some directories below `parent`, given by the inode numbers of their entries (0 if unknown) and their names, in their order. Other mounts are not
+    /// Reads ahead the entries of some directories below `parent`, given by the inode numbers of their entries (0 if unknown) and their names, in their order. Other mounts are not
     /// entered. Returns the number of directories that were read ahead, from the first on: fewer than given if many entries were read, or if
     /// it `stops`.
     pub(crate) fn read_below(

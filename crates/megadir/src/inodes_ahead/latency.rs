@@ -1,4 +1,4 @@
-//! How long the device takes for the requests that a thread waits for.
+//! Time that the device takes for the requests that a thread waits for.
 //!
 //! The kernel's flag `rotational` is 1 for most virtual disks and 0 for some rotating ones behind a controller, so the answers themselves decide.
 

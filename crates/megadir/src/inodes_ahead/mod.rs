@@ -102,7 +102,7 @@ impl InodesAhead {
         mounts.as_ref().is_none_or(|mounts| mounts.may_be_on(name.to_bytes()))
     }
 
-    /// Where the device was found slow already.
+    /// For a device that was found to be slow already.
     pub(crate) fn with_slow_device(file_system: FileSystem) -> Self {
         Self { latency: Latency::slow(), ..Self::new(file_system) }
     }

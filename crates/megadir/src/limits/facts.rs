@@ -28,7 +28,7 @@ pub struct Facts {
     pub inode: u64,
     /// Number of entries; `None` without cheap evidence.
     pub entries: Option<Fact<Span>>,
-    /// Number of entries of all layers of an overlayfs, of which `entries` has the upper layer's; `None` on other file systems, or if a
+    /// Number of entries of all layers of an overlayfs, while `entries` has the upper layer's; `None` on other file systems, or if a
     /// layer is not visible or without cheap evidence.
     pub merged_entries: Option<Fact<Span>>,
     /// Name lengths of the entries to come.
@@ -50,7 +50,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Number of entries that a listing returns: on overlayfs those of all layers, `None` if these are unknown.
+    /// Number of entries that a listing returns: on overlayfs the entries of all layers, `None` if these are unknown.
     pub fn listed_entries(&self) -> Option<&Fact<Span>> {
         let own = self.entries.as_ref().filter(|_| !self.is_upper_layer);
         self.merged_entries.as_ref().or(own)

@@ -64,7 +64,7 @@ pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<Fact<Span>>> 
     Ok(Some(Fact::new(Span::exact(entries), Known::Measured, "counted")))
 }
 
-/// With what the sample and the caller tell; the rest is empty.
+/// With the values of the sample and of the caller; the rest is empty.
 pub(super) fn facts(directory: &Dir, assumptions: &Assumptions<'_>, sample: Sample, space: Space) -> Facts {
     let file_system = directory.file_system();
     let given = |bytes| given_contents(bytes, file_system, &space);
@@ -251,7 +251,7 @@ mod system {
         }
     }
 
-    /// Its blocks are those that it will have when it is written back, so a file without any is sparse or stored in its inode.
+    /// It already has the blocks that it will have when it is written back, so a file without any is sparse or stored in its inode.
     fn counts_unwritten(file_system: FileSystem) -> bool {
         use FileSystem::{Btrfs, Ext4, Tmpfs, Xfs};
         matches!(file_system, Ext4 | Xfs | Btrfs | Tmpfs)

@@ -20,7 +20,7 @@ pub use self::table::ROWS;
 use crate::dir::Dir;
 use crate::file_system::FileSystem;
 
-/// Facts about a mount, which are a row of the table, completed by what was observed.
+/// Facts about a mount: its row of the table, completed by observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MountTraits {
@@ -28,7 +28,7 @@ pub struct MountTraits {
     pub drivers: &'static [&'static str],
     /// Evidence that inode numbers give of a file.
     pub inode_numbers: InodeNumbers,
-    /// Agreement of the inode numbers in listings with those of stat(2).
+    /// Agreement of the inode numbers of listings and of stat(2).
     pub listed_inodes: ListedInodes,
     /// Files have a time of birth; `None` if that depends on the file system and was not observed.
     pub birth_times: Option<bool>,
@@ -77,7 +77,7 @@ pub enum InodeNumbers {
     Unknown,
 }
 
-/// Agreement of the inode numbers in listings with those of stat(2).
+/// Agreement of the inode numbers of listings and of stat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedInodes {
     /// The same number.

@@ -1,4 +1,4 @@
-//! Completes a row of the table by what the mount shows: whether it is read-only, whether files have a time of birth, and for
+//! Completes a row of the table with observations of the mount: whether it is read-only, whether files have a time of birth, and for
 //! servers without an entry in the table, where their inode numbers come from.
 
 use std::ffi::CStr;
@@ -12,7 +12,7 @@ use crate::dir::Dir;
 use crate::file_system::FileSystem;
 use crate::mounts::{self, Line, mount_id};
 
-/// Enough to tell a count of look-ups from numbers of a file system.
+/// Enough to distinguish a count of look-ups from numbers of a file system.
 const ENTRIES_MAX: usize = 16;
 const EXFAT_STEP_NS: u32 = 10_000_000;
 /// `FUSE_UNKNOWN_INO`: libfuse lists it for entries that were not looked up, unless the server returns numbers of its own.
@@ -88,7 +88,7 @@ fn status_of(directory: &Dir, name: &CStr) -> Option<Statx> {
     statx(directory, name, flags, StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID).ok()
 }
 
-/// Compares the numbers of a listing with those of statx. Mount points are left out, whose listed number is that of the directory below.
+/// Compares the numbers of a listing with those of statx. Mount points are left out, whose listed number belongs to the directory below.
 fn look_at_entries(directory: &Dir, own: &Statx, traits: &mut MountTraits) {
     let Ok(entries) = rustix::fs::Dir::read_from(directory) else { return };
     let is_dot = |name: &CStr| matches!(name.to_bytes(), b"." | b"..");

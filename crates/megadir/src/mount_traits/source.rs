@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::mounts::unescaped;
 
-/// Links of udev to devices, by what identifies the file system on them.
+/// Links of udev to devices, by the identity of the file system on them.
 const BY_UUID: &str = "/dev/disk/by-uuid";
 /// Names of a device that mount(8) and mount(2) of some programs take.
 const TAGS: [(&str, &str); 4] = [
@@ -51,7 +51,7 @@ fn of_host(source: &str) -> String {
     format!("{host}:{path}")
 }
 
-/// `//Server/Share/directory`, also with backslashes. Names of servers and shares have no case; those of directories may have one.
+/// `//Server/Share/directory`, also with backslashes. Names of servers and shares have no case; names of directories may have one.
 fn of_share(source: &str) -> String {
     let source = source.replace('\\', "/");
     let source = without_slashes(&source);

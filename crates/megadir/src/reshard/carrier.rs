@@ -1,4 +1,4 @@
-//! Moves groups of files in a thread of its own, while the caller's reads, sorts and opens what comes next.
+//! Moves groups of files in a thread of its own, while the caller's reads, sorts and opens the next ones.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -27,7 +27,7 @@ pub(super) enum Job {
     },
     /// A file outside of the groups.
     MoveOne { source: Arc<Dir>, name: Box<[u8]>, target: Arc<Dir>, file: Box<[u8]> },
-    /// Parent and name, the deepest first. Those that are not empty stay.
+    /// Parent and name, the deepest first. Directories that are not empty stay.
     RemoveEmptied(Vec<(Arc<Dir>, Box<[u8]>)>),
 }
 

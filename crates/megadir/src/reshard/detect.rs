@@ -16,7 +16,7 @@ const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
 const BELOW: [usize; 3] = [32, 4, 2];
 const DIRECTORIES_MAX: usize = 1000;
-/// With fewer files in a sample, all directories are read, up to a number: those of the sample may be empty.
+/// With fewer files in a sample, all directories are read, up to a number: directories of the sample may be empty.
 const FEW: usize = 20;
 const ALL_DIRECTORIES_MAX: usize = 10_000;
 /// Longer directories are names, not beginnings of names.

@@ -23,7 +23,7 @@
 //! cannot rename without replacing is refused before anything is made.
 //!
 //! Files wait in a window of 16 MiB and are moved in groups of 256 target directories, by inode in each group. Missing
-//! directories are made before: under a hidden name until owner, mode, ACLs and project are those of the top, or by
+//! directories are made before: under a hidden name until owner, mode, ACLs and project are the same as the top's, or by
 //! `mkdir` alone if the first one shows that nothing differs. Emptied directories of the old layout, unless the new one
 //! has their paths, are removed once the window with their files was moved. A file whose path a directory of the new
 //! layout may have never waits in the window: it is moved when it is read, or earlier when its directory is needed
@@ -92,7 +92,7 @@ pub struct ReshardOptions<'a> {
     pub exclude: Option<&'a Globs>,
     /// Most files moved per second.
     pub files_per_second_max: Option<NonZeroU32>,
-    /// Memory for files read before they are moved, bytes. Those that are being moved meanwhile take as much again.
+    /// Memory for files read before they are moved, bytes. Files that are being moved meanwhile take as much again.
     pub window_bytes: usize,
     /// Remove the old layout's directories once they are empty.
     pub remove_emptied: bool,
@@ -261,7 +261,7 @@ impl Progress {
         Self::default()
     }
 
-    /// Returns the number of files moved so far; in a survey or a check, that of entries looked at.
+    /// Returns the number of files moved so far; in a survey or a check, the number of entries looked at.
     pub fn moved(&self) -> u64 {
         self.moved.load(Ordering::Relaxed)
     }

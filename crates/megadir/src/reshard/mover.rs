@@ -50,7 +50,7 @@ enum Way {
 pub(super) struct Mover<'a> {
     options: &'a ReshardOptions<'a>,
     window: Window,
-    /// The window before, of which a group may still be moved.
+    /// The previous window; one of its groups may still be moving.
     last: Option<Arc<Window>>,
     targets: Targets,
     sources: Vec<Arc<Dir>>,

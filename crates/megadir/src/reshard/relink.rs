@@ -42,7 +42,7 @@ pub(super) enum Taken {
     Other,
 }
 
-/// Number of files that have only the new path, and those that could not be unlinked.
+/// Number of files that have only the new path, and of files that could not be unlinked.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) moved: u64,

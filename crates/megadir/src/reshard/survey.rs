@@ -34,7 +34,7 @@ pub fn survey(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress
     checked_count(directory, options, Count { enough: u64::MAX, foresees: true }, progress)
 }
 
-/// Counts the files that would be moved, including those that would be refused. Ends early with more than `enough`. Errors: as [`survey`].
+/// Counts the files that would be moved, including files that would be refused. Ends early with more than `enough`. Errors: as [`survey`].
 pub fn count_up_to(
     directory: &Dir,
     options: &ReshardOptions<'_>,

@@ -46,7 +46,7 @@ impl Targets {
         self.open.clear();
     }
 
-    /// Asking if a directory exists takes a fraction of opening it. Failures are those of [`Self::open`] later.
+    /// Asking if a directory exists takes a fraction of opening it. [`Self::open`] reports failures later.
     pub(super) fn ensure(&mut self, path: &[u8]) {
         let (parent, name) = split(path);
         let Ok(parent) = self.open(parent) else { return };
@@ -170,7 +170,7 @@ impl Targets {
         }
     }
 
-    /// For file systems that refuse the flag. A directory takes the place of an empty directory at most, never that of a file.
+    /// For file systems that refuse the flag. A directory replaces an empty directory at most, never a file.
     fn rename_plainly(&self, parent: &Dir, name: &[u8]) -> Result<bool> {
         if !matches!(rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
             return Ok(false);

@@ -18,7 +18,7 @@ const TRIED: [&str; 2] = [".megadir-reshard-try", ".megadir-reshard-tried"];
 /// In the first of them.
 const LINKED: [&str; 2] = ["old", "new"];
 
-/// Errors: [`ErrorKind::Unavailable`] if files cannot be moved. What cannot be tried, the run will show.
+/// Errors: [`ErrorKind::Unavailable`] if files cannot be moved. The run shows the rest, which cannot be tried.
 pub(super) fn check(top: &Dir, offline: bool) -> Result<()> {
     let mount = MountTraits::of(top);
     if mount.renames_without_replacing == Some(true) {

@@ -89,7 +89,7 @@ pub trait StatBackend: Sync {
     /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
-    /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing. Errors: as [`StatBackend::start`].
+    /// Prepares `threads` threads for a directory or a tree, and does the work that is needed once per listing. Errors: as [`StatBackend::start`].
     fn start_threads(
         &self,
         directory: &Dir,

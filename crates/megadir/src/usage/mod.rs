@@ -242,7 +242,7 @@ impl Usage {
         Subtree::root(Arc::clone(&self.shared), self.roots.len() as u32 - 1, sum, self.options.depth)
     }
 
-    /// A tree of which nothing was read.
+    /// A tree that was not read at all.
     fn drop_last_root(&mut self) {
         self.roots.pop();
         self.paths.pop();

@@ -15,7 +15,7 @@ const ROWS_MAX: usize = 4096;
 const EXTENSION_BYTES_MAX: usize = 7;
 const COUNT_BUCKETS: usize = 21;
 
-/// Class of a file name by what follows its last dot.
+/// Class of a file name by the text after its last dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extension {
     /// Up to 7 ASCII letters and digits, at least one letter, in lower case; 0 fills the rest.

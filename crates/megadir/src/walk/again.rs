@@ -10,12 +10,12 @@ use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
 
-/// Most hashes that all directories of a walk hold at a time: 32 MB. Directories for which none are left are looked at once, and as
+/// Most hashes that all directories of a walk hold at a time: 32 MB. Directories that get none are looked at once, and as
 /// their space doubles, that is so from between two and four million names on.
 const NAMES_MAX: usize = 4 << 20;
-/// Each look lists names, and examines only those that are new; the first without a new name is the last.
+/// Each look lists names, and examines only new ones; the first without a new name is the last.
 const LOOKS_MAX: u32 = 5;
-/// Clocks of file systems tick in steps of up to 10 ms, so that a second change within a step leaves the time as it is.
+/// Clocks of file systems tick in steps of up to 10 ms, so that a second change within a step does not change the time.
 const STEP: Duration = Duration::from_millis(20);
 /// A hash set takes about twice the space of a vector.
 const WORDS_PER_DIRECTORY: usize = 2;

@@ -36,7 +36,7 @@ mod linux {
             Self { inodes: InodesAhead::new(file_system), ends, directories }
         }
 
-        /// Ends what is being read ahead: the walk is over.
+        /// Stops reading ahead: the walk is over.
         pub(in super::super) fn stop(&self) {
             self.ends.store(true, Ordering::Relaxed);
         }
@@ -60,7 +60,7 @@ mod linux {
             directories
         }
 
-        /// Reads what is in the directories that are entered next, with their inode numbers and names. Returns their number.
+        /// Reads the entries of the directories that are entered next, with their inode numbers and names. Returns their number.
         pub(in super::super) fn read_below<'a>(
             &self,
             directory: &Dir,

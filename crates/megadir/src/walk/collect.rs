@@ -91,7 +91,7 @@ type Watch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 type Reading<'s, R> = ScopedJoinHandle<'s, io::Result<Vec<R>>>;
 
 /// Reads the parts of a walk by a thread for each, or in the caller's thread: a single part if it is `alone`, or if the system
-/// allows no thread. Breaks if `watch` requested a stop. Errors: those of [`Collect`].
+/// allows no thread. Breaks if `watch` requested a stop. Errors: as [`Collect`].
 pub fn collect<C: WalkContext, T: Collect<C>>(
     parts: Vec<WalkPart<C>>,
     mut begin: impl FnMut() -> T,

@@ -1,4 +1,4 @@
-//! State of a walk that may end early: the directories that it leaves out, and those that it divides.
+//! State of a walk that may end early: the directories that it leaves out or divides.
 
 use super::queue::Subdirectory;
 use crate::backend;

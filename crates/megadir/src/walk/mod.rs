@@ -75,7 +75,7 @@ pub struct WalkOptions {
     pub report_ends: bool,
     /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
     /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of the directories that are read, at most
-    /// 32 MB in a walk: directories for which none are left are listed once. Space doubles, so that one directory alone gets too large
+    /// 32 MB in a walk: directories that get none are listed once. Space doubles, so that one directory alone gets too large
     /// for it somewhere between two and four million entries.
     pub looks_again: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.

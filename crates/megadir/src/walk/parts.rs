@@ -140,7 +140,7 @@ impl PartialWalk {
         self.part.next_item()
     }
 
-    /// Requests the end: no more directories are entered, and those that are open are read to their end.
+    /// Requests the end: no more directories are entered, and open ones are read to their end.
     pub fn end_early(&mut self) {
         if let Some(early) = &mut self.part.worker.early {
             early.is_ending = true;

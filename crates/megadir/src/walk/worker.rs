@@ -235,7 +235,7 @@ impl<C: WalkContext> Worker<C> {
             Pending::Later(later) => (later.inode, later.changed),
         };
         let entered = match pending {
-            // Waits are not those of a device.
+            // Its waits are not for a device.
             Pending::Later(later) => self.open_later(later),
             Pending::Root(root) => Ok(Entered::Here(*root)),
             Pending::Below { parent, subdirectory } => {
@@ -370,7 +370,7 @@ impl<C: WalkContext> Worker<C> {
 }
 
 impl<C> Frame<C> {
-    /// Where the device is slow, reads what the next subdirectories hold, unless that was read already.
+    /// If the device is slow, reads the entries of the next subdirectories, unless they were read already.
     #[cfg(target_os = "linux")]
     fn read_ahead(&mut self, ahead: &Ahead, options: &WalkOptions, may_end_early: bool) {
         if self.ahead > 0 || self.below.is_empty() {

@@ -1,4 +1,4 @@
-//! `ext4-device` beside a writer at full speed: whatever it takes from the device is what statx(2) could have
+//! `ext4-device` while a writer runs at full speed: whatever it takes from the device is what statx(2) could have
 //! returned at some moment of the listing.
 //!
 //! The writer is alone with its files, so it knows every state of every name: each is valid from the beginning of the
@@ -191,7 +191,7 @@ fn time(time: SystemTime) -> Time {
     }
 }
 
-/// Runs listings beside the writer.
+/// Runs listings while the writer runs.
 fn beside_a_writer(recipe: &Recipe, options: &str) -> Result<(), String> {
     let mount = Mount::make(recipe)?;
     if !options.is_empty() {

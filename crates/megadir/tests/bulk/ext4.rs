@@ -1,4 +1,4 @@
-//! Layouts of ext4 that `ext4-device` reads, and those that it refuses.
+//! Layouts of ext4 that `ext4-device` reads or refuses.
 
 use std::fs;
 use std::process::Command;

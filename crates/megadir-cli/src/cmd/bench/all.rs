@@ -149,7 +149,7 @@ impl Kit {
         Ok(if complete { State::Complete } else { State::Begun })
     }
 
-    /// Those of one study: sizes may be for a file system of their own.
+    /// Arguments of one study: sizes may be for a file system of their own.
     fn run_args(&self, study: &Study, record: &Path) -> RunArgs {
         let mut run = self.run.clone();
         run.output = Some(record.to_owned());

@@ -53,7 +53,7 @@ pub(crate) fn run_worker() -> Result<u8, CliError> {
     ended(megadir_bench::serve())
 }
 
-/// `None` unless the arguments are those of a launcher ([`megadir_bench::launch`]). They are not parsed with
+/// `None` unless a launcher passed the arguments ([`megadir_bench::launch`]). They are not parsed with
 /// all others: the memory for that would count as the program's.
 #[cfg(target_os = "linux")]
 pub(crate) fn launched(words: &[OsString]) -> Option<Result<u8, CliError>> {

@@ -141,7 +141,7 @@ pub(crate) fn show(path: &Path, report: &Report, name: &str) -> Result<(), CliEr
     print_with(writer(path, report, format, None)?)
 }
 
-/// Writes RECORD.html beside RECORD.jsonl, and names the file if `loud`.
+/// Writes RECORD.html next to RECORD.jsonl, and names the file if `loud`.
 pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
     let mut name = stem(path).to_owned();
     name.push(".html");

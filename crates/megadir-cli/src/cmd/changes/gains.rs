@@ -1,4 +1,4 @@
-//! Directories ranked by what they gained, as a table or as JSON lines.
+//! Directories ranked by their gains, as a table or as JSON lines.
 
 use std::cmp::Reverse;
 
@@ -23,7 +23,7 @@ pub(super) fn write(
     output: &mut Output,
 ) -> Result<(), Ended> {
     let mut ranked = ranked(gains, by);
-    // A list for programs is whole, because it has no place for the number of those that are missing.
+    // A list for programs is whole, because it has no place for the number of missing ones.
     let top = args.top.unwrap_or(if args.json { usize::MAX } else { TOP });
     let more = ranked.len().saturating_sub(top);
     ranked.truncate(top);

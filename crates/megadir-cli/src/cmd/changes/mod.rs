@@ -100,7 +100,7 @@ impl Opened {
         Ok(Self { inventory, newer, metadata, roots, selection })
     }
 
-    /// Returns the trees, for ranks that write parts into a directory in `beside`. Refuses before the scan what the comparison would refuse after it.
+    /// Returns the trees, for ranks that write parts into a directory in `beside`. Refuses before the scan whatever the comparison would refuse after it.
     fn divided(mut self, args: &Args, beside: &Path) -> Result<Vec<PathBuf>, CliError> {
         let shown = quoted(&args.inventory);
         if self.metadata.scanned.cross_mounts {

@@ -1,5 +1,5 @@
 //! Completion of the values after a comma, which `clap_complete` lacks: `--fs ext4,x` becomes `--fs ext4,xfs`. In the copy of the definitions
-//! such an option has its own identifier as its only value, which is replaced in the script by what the shell needs.
+//! such an option has its own identifier as its only value, which is replaced in the script by the shell's own code.
 
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, Command};

@@ -20,7 +20,7 @@ use crate::exit::{self, CliError, refuse_if};
 #[derive(clap::Args)]
 // As in ls, -h means human-readable sizes. If no sizes are printed, it prints the help as in the other commands.
 #[command(disable_help_flag = true)]
-// As in ls, -t would sort by time, so it is refused with both ways to write what is meant.
+// As in ls, -t would sort by time, so it is refused, and the message has both possible meanings.
 #[command(mut_arg("types", |types| types.short(None)))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be read; 2 usage; 3 no directory could be read. Errors go to \

@@ -24,7 +24,7 @@ pub(super) struct Lines {
     pub(super) end: u8,
     pub(super) escape: bool,
     pub(super) with_path: bool,
-    /// In JSON: the inode numbers of the listing are those of stat.
+    /// In JSON: listings and stat return the same inode numbers.
     pub(super) with_inodes: bool,
 }
 

@@ -77,7 +77,7 @@ mod tests {
         assert!(!idle.hangs(at(1000), BUDGET) && !idle.is_given_up(at(1000), BUDGET, Duration::ZERO));
     }
 
-    /// Where one directory takes five minutes, the second rank with it is no hanging one.
+    /// If one directory takes five minutes, the second rank with it is no hanging one.
     #[test]
     fn a_rank_with_a_large_directory_is_not_given_up() {
         let begun = Instant::now();

@@ -78,7 +78,7 @@ impl Schedule {
     }
 }
 
-/// The last pass removes emptied directories. Counts of files that stay are those of the last complete pass.
+/// The last pass removes emptied directories. Files that stay are counted in the last complete pass.
 pub(super) fn follow(
     args: &Args,
     work: &Work,

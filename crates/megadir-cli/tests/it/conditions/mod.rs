@@ -60,7 +60,7 @@ fn dates_and_reference_files_select_the_same_entries_as_find() {
         assert!((1..6).contains(&found.len()), "{of_find}: {found:?}");
         assert_eq!(count(&format!("$M list -r --type f {ours} t")), found, "{ours}");
     }
-    // One o'clock is there twice: what lies between is neither older nor newer.
+    // One o'clock is there twice: times between are neither older nor newer.
     assert_eq!(shell(at, "touch -d '2026-11-01 01:30:00 -0400' t/twice").code, Some(0));
     for option in ["--older-than", "--newer-than"] {
         let found = count(&format!("$M list -r --type f {option} 2026-11-01T01:15 t"));

@@ -1,4 +1,4 @@
-//! Every command on every kind of file system that can be had: each is exact, or is refused with nothing changed.
+//! Every command on every kind of file system that is available: each is exact, or is refused with nothing changed.
 //!
 //! With `MEGADIR_GROUND_LOG=FILE`, each test adds its row of the matrix docs/ground.md to the file (`cargo xtask ground`).
 
@@ -109,7 +109,7 @@ fn on_nfs_and_smb_removed_files_that_are_open_are_named_within_two_seconds() {
     }
 }
 
-/// A client may keep attributes for a minute, but not those of files that it writes itself.
+/// A client may keep attributes for a minute, but not of files that it writes itself.
 #[test]
 fn on_nfs_a_file_rewritten_here_at_the_same_size_is_modified_at_once() {
     let mounted = match Mounted::make(&mounted::NFS) {

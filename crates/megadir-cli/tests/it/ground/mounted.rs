@@ -334,7 +334,7 @@ impl Mounted {
         self.folder.path().join(name)
     }
 
-    /// Where it is mounted.
+    /// Mount point.
     pub(super) fn path(&self) -> PathBuf {
         self.below("point")
     }

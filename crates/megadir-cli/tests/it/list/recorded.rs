@@ -132,7 +132,7 @@ fn an_inventory_of_several_trees_is_listed_with_their_paths() {
     run(at, &["scan", "--quiet", "-o", "both.parquet", "one", "two"]).quiet();
     lists(at, run(at, &["list", "both.parquet"]), &["one/x", "two/below", "two/x"]);
     lists(at, run(at, &["list", "-r", "both.parquet"]), &["one/x", "two/below", "two/x", "two/below/y"]);
-    // Beside a directory each has its path.
+    // With a directory, each has its path.
     let mixed = run(at, &["list", "two/below", "both.parquet"]);
     lists(at, mixed, &["two/below/y", "one/x", "two/below", "two/x"]);
 }

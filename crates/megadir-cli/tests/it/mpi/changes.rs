@@ -1,4 +1,4 @@
-//! Comparisons by ranks: what is printed is what one process prints, and no part stays behind.
+//! Comparisons by ranks: the output is the same as one process prints, and no part stays behind.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

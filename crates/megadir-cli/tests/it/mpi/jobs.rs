@@ -1,4 +1,4 @@
-//! Scans, sums and removals by ranks: the result is that of one process, also if a rank is killed.
+//! Scans, sums and removals by ranks: the result is the same as of one process, also if a rank is killed.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -54,7 +54,7 @@ fn works_from_two_clients(mut mount: NetworkMount) {
     };
     let merged = alone(&at, "scan --merge parts --csv -q");
     assert_eq!(without_times(&merged), without_times(&whole));
-    // Attributes that this client has cached are those of the server.
+    // This client has cached the server's attributes.
     alone(&at, "usage tree --csv");
     fs::write(other.join("here/tree/3/299"), "written by the other client").unwrap();
     done(&run("scan tree --engine mpi --fresh -q -o fresh"));

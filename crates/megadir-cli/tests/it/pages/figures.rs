@@ -14,7 +14,7 @@ use crate::support::output_of;
 /// Page whose tables of comparisons are held number by number.
 const TABLES: &str = "docs/speed.md";
 
-/// Records of programs that were compared, besides those that [`compared`] writes the tables from.
+/// Further records of programs that were compared: [`compared`] writes no tables from them.
 const RECORDS: [&str; 9] = [
     "records/2026-11-27-one-thread.md",
     "records/2026-11-25-ext4-device.md",

@@ -34,7 +34,7 @@ fn every_layout_is_found_again() {
         make(at, 600, made);
         let line = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
         let is_found = line.starts_with(&format!("{found}: "));
-        // With this few files ccache's own depth is that of the plain layout.
+        // With this few files ccache's own depth is the plain layout's.
         assert!(is_found || made == "ccache" && line.starts_with("prefix:1/1+rest: "), "{made}: {line}");
         assert_eq!(
             line.contains("any names would fit"),

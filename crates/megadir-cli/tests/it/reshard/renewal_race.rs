@@ -15,7 +15,7 @@ use crate::remove::witness::{Witness, scratch_in_memory};
 use crate::support::fill;
 
 const FILES: usize = 3;
-/// Name beside `t` of the directory that takes its place.
+/// Name of the directory that takes the place of `t`, next to it.
 const HIDDEN: &str = ".megadir-reshard-renew-e3b98a4da31a127d";
 /// Link in a directory that is being renewed.
 const OTHER: &str = ".megadir-reshard-other";

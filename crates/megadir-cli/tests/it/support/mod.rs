@@ -19,7 +19,7 @@ pub(crate) use ran::*;
 pub(crate) const BRIEF_RUN: [&str; 7] =
     ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"];
 
-/// The program that cargo built with the tests, or that of `MEGADIR_PROGRAM`, for machines that have the tests without the folder of the build.
+/// The program that cargo built with the tests, or `MEGADIR_PROGRAM`, for machines that have the tests without the folder of the build.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

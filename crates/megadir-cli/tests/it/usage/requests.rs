@@ -44,7 +44,7 @@ fn fill(at: &Path) {
     }
 }
 
-/// Those that a caller waits for: closing is reported to the server at some later time.
+/// Requests that a caller waits for: closing is reported to the server at some later time.
 fn requests(log: &Path) -> usize {
     let log = std::fs::read(log).unwrap();
     let log = String::from_utf8_lossy(&log);

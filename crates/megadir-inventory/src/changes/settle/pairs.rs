@@ -142,7 +142,7 @@ impl<'a> Sides<'a> {
         self.sources[from[0]].proof.numbers || (from.len(), to.len()) == (1, 1)
     }
 
-    /// Where a number alone identifies a directory, it may be that of a removed directory, given to a new one. The same mtime confirms
+    /// Where a number alone identifies a directory, a new directory may have been given a removed one's. The same mtime confirms
     /// that it is the same directory, or an entry that both have. Of a directory that cannot be read nothing is known.
     fn retain_confirmed(&self, pairs: &mut Vec<(usize, usize)>) {
         let unconfirmed = pairs.iter().filter(|(source, target)| {

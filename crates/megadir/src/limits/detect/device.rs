@@ -1,5 +1,5 @@
 //! The file system on a device, for servers that the mount table names only by their being on a device (`fuseblk`): by the first
-//! blocks, which root may read, or by what udev recorded when the device appeared.
+//! blocks, which root may read, or in the record that udev made when the device appeared.
 
 use std::fs::File;
 use std::io::Read;

@@ -105,7 +105,7 @@ pub(super) fn lower(directory: &Dir) -> Option<Lower> {
     Some(Lower { layers, are_all_merged: marks.are_readable })
 }
 
-/// In their order, without those of which only the data of files is used (after `::`).
+/// In their order, without layers that only provide the data of files (after `::`).
 fn lower_layers(mount: &Line<'_>) -> Vec<PathBuf> {
     let paths = mount.options.split(|byte| *byte == b',').filter_map(|option| {
         option.strip_prefix(b"lowerdir=").or_else(|| option.strip_prefix(b"lowerdir+="))

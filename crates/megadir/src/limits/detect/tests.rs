@@ -203,7 +203,7 @@ fn an_overlay_is_judged_by_its_upper_layer() {
         assert!(traps.contains(&"overlay") && traps.contains(&"small-blocks"), "{traps:?}");
     }
     assert_eq!(seen[0].facts.path, path("merged/own"));
-    // A listing also returns what is in the lower layer, and names to come are like those.
+    // A listing also returns the entries of the lower layer, and names to come are like them.
     assert_eq!(seen.each_ref().map(listed), [Some(Span::exact(700)), Some(Span::exact(300))]);
     let names = &seen[1].facts.names;
     assert_eq!((names.value.mean(), names.basis.known), (17.0, Known::Measured));

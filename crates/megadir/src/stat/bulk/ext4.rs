@@ -51,7 +51,7 @@ pub(in crate::stat) struct Device {
 
 const READ_BYTES: usize = 64 << 10;
 
-/// Inodes of a batch that tell whether it is cached.
+/// Inodes of a batch that are looked up to see if it is cached.
 const SAMPLES: usize = 4;
 
 /// Blocks of a subdirectory that are read ahead; `read_ahead` cares for large ones.
@@ -60,14 +60,14 @@ const DIRECTORY_BYTES_MAX: u64 = 64 << 10;
 /// Two ranges this near are read as one, unless an inode table fits between them: its unused part must not be read.
 const NEAR_BYTES: u64 = 16 << 10;
 
-/// Reads of what is being written at the moment.
+/// Reads of a block that is being written at the moment.
 const ATTEMPTS: usize = 3;
 
 /// The superblock is written now and then, by another path than the page cache's.
 const SUPERBLOCK_ATTEMPTS: usize = 100;
 
 /// Read-ahead of a table: as long as uncached batches are near each other, each reads twice as far as the one before.
-/// Directories are entered in the order of their inodes, which are near those of their files.
+/// Directories are entered in the order of their inodes, which are near the inodes of their files.
 #[derive(Default)]
 struct Window {
     last: Range<u64>,
@@ -123,7 +123,7 @@ impl Bulk for InodeTables {
             Ok(mounted) if mounted != device.geometry.uuid => {
                 Err("the device has another UUID than the mounted file system".to_owned())
             }
-            // Linux before 6.0 does not tell; the device number was compared already.
+            // Linux before 6.0 does not report it; the device number was compared already.
             _ => Ok(Arc::new(device)),
         }
     }
@@ -266,7 +266,7 @@ impl Device {
 
     fn open(directory: &Dir) -> io::Result<Self> {
         let file = block_device(directory)?;
-        // The kernel would read beyond what was used.
+        // The kernel would read beyond the used blocks.
         fadvise(&file, 0, None, Advice::Random)?;
         let mut superblock = [0; SUPERBLOCK_BYTES];
         let mut decoded = Err(Refusal::NoSuperblock);

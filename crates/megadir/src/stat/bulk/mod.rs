@@ -5,7 +5,7 @@
 //!
 //! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as old as the sync if
 //! a write has been running for more than a second, or if the clock is set back. A name moved or replaced meanwhile may get the
-//! attributes of its former inode. On ext4 a chown that is running may show the new owner beside the earlier times
+//! attributes of its former inode. On ext4 a chown that is running may show the new owner with the earlier times
 //! (`ext4_setattr` has two transactions). Except for these sizes and owners no row mixes two states of an inode.
 
 mod btrfs;
@@ -57,7 +57,7 @@ trait Bulk: Send + Sized + 'static {
     const LACKING: StatMask;
     const TERMS: Terms;
 
-    /// Where the inodes of a file system are read.
+    /// Source of the inodes of a file system.
     type Source: Clone + Send;
 
     fn new() -> Self;
@@ -70,7 +70,7 @@ trait Bulk: Send + Sized + 'static {
         settled
     }
 
-    /// Announces the inodes of a batch, ascending, of which most are requested.
+    /// Announces the inodes of a batch, ascending; most of them are requested.
     fn prepare(&mut self, _source: &Self::Source, _wanted: &[Wanted]) {}
 
     /// Ends a batch, whose directories may be opened next.

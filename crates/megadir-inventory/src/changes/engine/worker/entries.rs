@@ -171,7 +171,7 @@ impl<S: Source> Worker<'_, '_, S> {
         Ok(failed)
     }
 
-    /// With the number and the links that the inventory has, where these tell nothing: then an unchanged entry equals its row.
+    /// With the number and the links that the inventory has, where these prove nothing: then an unchanged entry equals its row.
     fn comparable_number(&self, task: &Task, old_row: Option<usize>, new: Facts) -> Facts {
         let proof = self.shared.proof(task.block.root, &new);
         let Some(row) = old_row.filter(|_| !proof.numbers || !proof.links) else { return new };
