@@ -100,8 +100,7 @@ fn rest(report: &Report, notes: usize) -> String {
     let groups = report.summary.groups.len() as u64;
     let groups = (groups > 1).then(|| format!("{} groups", text::count(groups)));
     let notes = (notes > 0).then(|| text::counted(notes as u64, "note"));
-    let parts: Vec<String> =
-        groups.into_iter().chain(notes).chain(["the method".into()]).collect();
+    let parts: Vec<String> = groups.into_iter().chain(notes).chain(["the method".into()]).collect();
     format!("More ({}): megadir bench report RECORD --verbose", text::list(&parts))
 }
 
