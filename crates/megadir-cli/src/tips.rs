@@ -74,7 +74,7 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
     let words = words_before_dashes(words);
     let (command, after) = divided(&words)?;
     if program.find_subcommand(command).is_none() {
-        return unknown(command, error);
+        return find_line(program, command, after).or_else(|| unknown(command, error));
     }
     match (command, error.kind()) {
         ("bench", ErrorKind::InvalidSubcommand) => study(after.first()?),
@@ -111,6 +111,12 @@ fn divided<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
 /// Message of `changes` without an inventory.
 pub(crate) const NO_INVENTORY: &str = "changes needs an inventory: write one with 'megadir scan DIR --output FILE.parquet', and later \
      compare with 'megadir changes FILE.parquet'";
+
+fn find_line(program: &Command, command: &str, after: &[&str]) -> Option<String> {
+    let line =
+        Some(command).filter(|command| *command == "find").and_then(|_| find::command(program, after))?;
+    Some(format!("there is no command 'find'; write {line}"))
+}
 
 fn unknown(word: &str, error: &Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {

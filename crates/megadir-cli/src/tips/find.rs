@@ -156,6 +156,31 @@ pub(super) fn line(of: &Command, command: &str, after: &[&str]) -> Option<String
     Some(line)
 }
 
+/// The whole command line for that of `find`: `list`, or `remove` for `-delete`. `None` if a word has no option of the same meaning.
+pub(super) fn command(program: &Command, after: &[&str]) -> Option<String> {
+    let removes = after.contains(&"-delete");
+    let command = if removes { "remove" } else { "list" };
+    let pieces = pieces(program.find_subcommand(command)?, after);
+    let mut options = Vec::new();
+    for piece in pieces.iter().filter(|piece| piece.word != "-delete" && piece.word != "-print") {
+        options.push(piece.options.clone().filter(|_| piece.note.is_none())?);
+    }
+    if options.is_empty() {
+        return None;
+    }
+    if !removes {
+        let flat = options.iter().position(|option| option == FLAT);
+        match flat {
+            Some(at) => _ = options.remove(at),
+            None => options.insert(0, "--recursive".to_owned()),
+        }
+    }
+    let directory =
+        after.first().filter(|word| !word.starts_with('-')).map_or(".".to_owned(), |word| shown(word));
+    let first = if removes { ", first with --dry-run" } else { "" };
+    Some(format!("megadir {command} {} {directory}{first}", options.join(" ")))
+}
+
 /// Line about a word of `find` that the parser takes for a short option with its value: `-group staff` is not the glob `roup`.
 pub(super) fn misread(of: &Command, command: &str, after: &[&str]) -> Option<String> {
     let takes_value = |letter: char| {

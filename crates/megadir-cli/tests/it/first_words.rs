@@ -221,6 +221,25 @@ fn options_of_neighbours_get_hints() {
 }
 
 #[test]
+fn a_line_of_find_is_answered_with_the_whole_line() {
+    let scratch = scratch();
+    fill(scratch.path(), &["spool/"]);
+    for (words, instead) in [
+        (
+            &["find", "spool", "-mtime", "+30", "-type", "f"][..],
+            "megadir list --recursive --older-than 31d --type f spool",
+        ),
+        (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' spool"),
+        (&["find", "-name", "x", "-delete"], "megadir remove --match x ., first with --dry-run"),
+        // No option means the same.
+        (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB DIR'"),
+        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB DIR'"),
+    ] {
+        run(scratch.path(), words).complains(2, &[instead]);
+    }
+}
+
+#[test]
 fn missing_inventories_are_requested_with_the_command() {
     let scratch = scratch();
     fill(scratch.path(), &["src/", "src/f"]);

@@ -10,7 +10,7 @@ use crate::backend;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
-use crate::layout::{Layout, NameBuffer, PRESETS, Source};
+use crate::layout::{Layout, NameBuffer, PRESETS, PathBuffer, Source};
 
 const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
@@ -118,6 +118,37 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
         tie: best.and_then(|best| best.tie),
         without_ending: without_ending.map(|(best, ending)| (best.layout, ending)),
     })
+}
+
+/// A file that gets another name, not only another directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// Path below the directory.
+    pub from: Vec<u8>,
+    /// Its path in the new layout.
+    pub to: Vec<u8>,
+}
+
+/// Returns the first file of a sample whose last component differs in the two layouts. One of them shortens names then: the other has
+/// the characters of the directories in the name. Errors: the directory cannot be read.
+pub fn renamed(directory: &Dir, from: &Layout, to: &Layout) -> Result<Option<Renamed>> {
+    // Only these take characters from a name, or give them back.
+    if !from.is_trimmed() && !to.is_trimmed() {
+        return Ok(None);
+    }
+    fn last(path: &[u8]) -> Option<&[u8]> {
+        path.rsplit(|byte| *byte == b'/').next()
+    }
+    let sample = Sample::of(directory, None, false)?;
+    let (mut names, mut places) = (NameBuffer::new(), PathBuffer::new());
+    // With any number of files, a layout that grows has one of these.
+    let placers: Vec<_> = to.placers().collect();
+    let mut of = |path: &Vec<u8>| {
+        let name = from.name_of(path, &mut names)?;
+        let new = placers.first()?.place(name, &mut places).ok()?.path();
+        (last(new) != last(path)).then(|| Renamed { from: path.clone(), to: new.to_vec() })
+    };
+    Ok(sample.paths.iter().find_map(&mut of))
 }
 
 /// Layout that names can contradict, and that more paths fit without their ending than any such layout with it.

@@ -70,7 +70,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::names;
 
-pub use self::detect::{Detected, Ending, Fit, detect, verify};
+pub use self::detect::{Detected, Ending, Fit, Renamed, detect, renamed, verify};
 pub use self::judge::Counts;
 pub use self::renew::{complete as complete_renewal, renew};
 pub use self::survey::{Survey, count_up_to, survey};

@@ -7,10 +7,11 @@ mod run;
 mod summary;
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use megadir::layout::Layout;
 use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, count_up_to, survey};
-use megadir::{Dir, Error, Globs};
+use megadir::{Dir, Error, Globs, names};
 
 pub(crate) use self::args::Args;
 use self::expected::{Expected, Room};
@@ -67,6 +68,14 @@ impl Work {
         }
     }
 
+    /// Line for files that get other names, not only other directories: programs that open them by their last name would miss them.
+    fn renamed(&self) -> Option<String> {
+        if self.finished.is_some() {
+            return None;
+        }
+        renamed(&self.directory, &self.from.layout, &self.to.layout)
+    }
+
     fn options<'a>(&'a self, args: &Args, on_failure: &'a dyn Fn(Error)) -> ReshardOptions<'a> {
         ReshardOptions {
             into: self.into.as_ref(),
@@ -113,6 +122,9 @@ impl Results {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
     let work = Work::open(args)?;
+    if let Some(renamed) = work.renamed().filter(|_| !args.change.quiet) {
+        eprintln!("megadir: {renamed}");
+    }
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
@@ -148,6 +160,12 @@ fn look_like_the_old_layout(args: &Args, from: &Named, directory: &Dir) -> Resul
     }
 }
 
+fn renamed(directory: &Dir, from: &Layout, to: &Layout) -> Option<String> {
+    let renamed = megadir::reshard::renamed(directory, from, to).ok()??;
+    let shown = |path: &[u8]| names::to_os(path).map(|path| quoted(Path::new(&path))).ok();
+    Some(format!("file names change, e.g. from {} to {}", shown(&renamed.from)?, shown(&renamed.to)?))
+}
+
 /// Apart from files that were moved before.
 fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
@@ -169,8 +187,14 @@ fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError>
             let (and, or) = found.tie.map(Named::of).map_or_else(Default::default, |tie| {
                 (format!(", and as many {tie}"), format!(" or --from {tie}"))
             });
+            let but = match renamed(directory, &named.layout, &args.to.layout) {
+                Some(renamed) => format!(
+                    ", as any names would; if these directories are no layout, do not: {renamed}; otherwise confirm"
+                ),
+                None => ", which may be chance; confirm".to_owned(),
+            };
             Err(CliError::usage(format!(
-                "{place}: {} of {} sampled files fit {named}{and}, which may be chance; confirm with --from {named}{or}",
+                "{place}: {} of {} sampled files fit {named}{and}{but} with --from {named}{or}",
                 found.fit, found.sampled
             )))
         }

@@ -92,12 +92,12 @@ fn place(report: &Report) -> Option<String> {
     Some(match holding.max_by_key(|directory| directory.depth) {
         Some(holding) => format!("; {} of {of} in {}", share(holding), name(holding)),
         None => {
-            let most = report
-                .directories
-                .iter()
-                .filter(|directory| directory.depth == 1)
-                .max_by_key(|directory| value(&directory.sum));
-            let most = most?;
+            let below = || report.directories.iter().filter(|directory| directory.depth == 1);
+            let most = below().max_by_key(|directory| value(&directory.sum))?;
+            // Of equal ones, none is the largest.
+            if below().filter(|directory| value(&directory.sum) == value(&most.sum)).count() > 1 {
+                return None;
+            }
             format!("; the largest subdirectory has {} of {of}: {}", share(most), name(most))
         }
     })

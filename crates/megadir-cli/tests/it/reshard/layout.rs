@@ -291,6 +291,27 @@ fn a_tie_is_named_and_must_be_decided_if_names_differ() {
     ran.complains(2, &[named]);
 }
 
+/// Any nested tree fits a layout that shortens names. Taken for one, its files would get other names.
+#[test]
+fn files_that_get_other_names_are_announced_with_an_example() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    for directory in 0..3 {
+        for file in 0..20 {
+            fill(at, &[&format!("t/a0{directory}/b003/f{file:03}.txt")]);
+        }
+    }
+    let example = "file names change, e.g. from 'a00/b003/f0";
+    let ran = run(at, &["reshard", "--to", "flat", "t", "--yes"]);
+    ran.complains(2, &["as any names would", example, ".txt' to 'a00b003f0"]);
+    let dry = run(at, &["reshard", "--from", "prefix:3/4+rest", "--to", "flat", "t", "--dry-run"]);
+    assert!(dry.code == 0 && dry.err.contains(example), "{dry:?}");
+    let ran = run(at, &["reshard", "--from", "prefix:3/4+rest", "--to", "flat", "t", "--yes"]);
+    assert!(ran.code == 0 && ran.err.contains(example), "{ran:?}");
+    // Whole names move without a word about names.
+    make(at, 30, "digest:2");
+}
+
 fn make_ids(at: &std::path::Path) {
     run(at, &["make", "ids", "--quiet", "--size", "0", "--entries", "300", "--layout", "paperclip"]).quiet();
 }
