@@ -176,7 +176,7 @@ pub(super) fn command(program: &Command, after: &[&str]) -> Option<String> {
         }
     }
     let directory =
-        after.first().filter(|word| !word.starts_with('-')).map_or(".".to_owned(), |word| shown(word));
+        after.first().filter(|word| !word.starts_with('-')).map_or_else(|| shown("."), |word| shown(word));
     let first = if removes { ", first with --dry-run" } else { "" };
     Some(format!("megadir {command} {} {directory}{first}", options.join(" ")))
 }

@@ -227,10 +227,10 @@ fn a_line_of_find_is_answered_with_the_whole_line() {
     for (words, instead) in [
         (
             &["find", "spool", "-mtime", "+30", "-type", "f"][..],
-            "megadir list --recursive --older-than 31d --type f spool",
+            "megadir list --recursive --older-than 31d --type f 'spool'",
         ),
-        (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' spool"),
-        (&["find", "-name", "x", "-delete"], "megadir remove --match x ., first with --dry-run"),
+        (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' 'spool'"),
+        (&["find", "-name", "x", "-delete"], "megadir remove --match 'x' '.', first with --dry-run"),
         // No option means the same.
         (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB DIR'"),
         (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB DIR'"),
