@@ -29,7 +29,12 @@ use ui::message::quoted;
 /// condition was met; 11 it could not be judged; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
+// The commands fill the screen of -h, and one of them prints the version.
+#[command(disable_version_flag = true)]
 struct Cli {
+    /// Print version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
+    version: Option<bool>,
     #[command(subcommand)]
     command: cmd::Command,
 }

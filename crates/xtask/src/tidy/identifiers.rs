@@ -12,6 +12,7 @@ static DONE: &[&str] = &[
     "megadir-bench",
     "megadir-lab",
     "megadir-mpi",
+    "megadir-pack",
     "megadir-record",
     "megadir-report",
     "megadir-stats",
