@@ -41,8 +41,16 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("changes", "megadir changes project.parquet --gains", "Show which directories gained the most entries"),
     ("pack", "megadir pack create project project.pack", "Pack a tree into tar files with an index"),
     ("pack", "megadir pack verify project.pack project", "Compare the pack with its index and with the tree"),
-    ("pack", "megadir list -r project.pack/index.parquet", "List what is packed, with all conditions of list"),
-    ("pack create", "megadir pack create project project.pack", "Write tar files of up to 1 GiB and an index"),
+    (
+        "pack",
+        "megadir list -r project.pack/index.parquet",
+        "List what is packed, with all conditions of list",
+    ),
+    (
+        "pack create",
+        "megadir pack create project project.pack",
+        "Write tar files of up to 1 GiB and an index",
+    ),
     (
         "pack create",
         "megadir pack create --shard-size 256MiB project small.pack",

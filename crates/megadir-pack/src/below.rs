@@ -1,7 +1,6 @@
 //! Open directories below a tree, by their path. Every step is relative to a descriptor, and symbolic links are not followed.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use megadir::{Dir, ErrorKind, Result};
 
@@ -42,9 +41,9 @@ impl Below {
             };
             self.open.insert(path.to_vec(), directory);
         }
-        match self.open.entry(path.to_vec()) {
-            Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(_) => unreachable!("it was opened above"),
+        match self.open.get(path) {
+            Some(directory) => Ok(directory),
+            None => unreachable!("it was opened above"),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Rows as bytes, for sorting and for journals.
 //!
 //! ```text
-//! order: phase (1), inode (8, big-endian), parent, 0, name, 0, origin (1)     files by inode, then directories by path
+//! order: phase (1), rank (8, big-endian), parent, 0, name, 0, origin (1)      files by inode, then directories, the deepest first
 //! path:  parent, 0, name                                                      as the rows of an inventory
-//! item:  type (1), mask (2), numbers (8 each), hash if flagged (32), place if flagged (28), error (the rest)
+//! item:  type (1), mask (2), numbers (8 each), hash if flagged (32), place if flagged (36), error (the rest)
 //! ```
 //!
 //! Names have no NUL, so keys sort by their parts.
@@ -53,11 +53,21 @@ impl Entry {
         self.facts.kind == FileType::Directory
     }
 
+    /// Number of directories above it in the tree.
+    pub(crate) fn depth(&self) -> u64 {
+        let slashes = self.parent.iter().filter(|byte| **byte == b'/').count() as u64;
+        slashes + u64::from(!self.parent.is_empty()) + u64::from(!self.name.is_empty())
+    }
+
     pub(crate) fn order_key(&self, origin: Origin) -> Vec<u8> {
         let is_directory = self.is_directory();
-        let inode = if is_directory { 0 } else { self.facts.inode.unwrap_or(0) };
+        let rank = match is_directory {
+            // What is in a directory comes before it: then tar makes nothing in one that has its times and mode.
+            true => u64::MAX - self.depth(),
+            false => self.facts.inode.unwrap_or(0),
+        };
         let mut key = vec![u8::from(is_directory)];
-        key.extend_from_slice(&inode.to_be_bytes());
+        key.extend_from_slice(&rank.to_be_bytes());
         for part in [&self.parent, &self.name] {
             key.extend_from_slice(part);
             key.push(0);
@@ -84,10 +94,10 @@ impl Entry {
             mask |= HASHED;
             item.extend_from_slice(hash);
         }
-        if let Some(Stored { shard, header_offset, data_offset, data_length }) = stored {
+        if let Some(Stored { shard, header_offset, data_offset, data_length, attributes_hash }) = stored {
             mask |= STORED;
             item.extend_from_slice(&shard.to_le_bytes());
-            for number in [header_offset, data_offset, data_length] {
+            for number in [header_offset, data_offset, data_length, attributes_hash] {
                 item.extend_from_slice(&number.to_le_bytes());
             }
         }
@@ -128,6 +138,7 @@ impl Entry {
                 header_offset: u64::from_le_bytes(take(&mut rest)?),
                 data_offset: u64::from_le_bytes(take(&mut rest)?),
                 data_length: u64::from_le_bytes(take(&mut rest)?),
+                attributes_hash: u64::from_le_bytes(take(&mut rest)?),
             }),
         };
         let error = if rest.is_empty() { None } else { Some(std::str::from_utf8(rest).ok()?.to_owned()) };
@@ -167,10 +178,21 @@ mod tests {
     fn entries_come_back_from_both_keys() {
         let numbers = std::array::from_fn(|index| (index != 3).then_some(index as i64 * 77 - 5));
         let facts = Facts { mode: Some(0o7777), ..Facts::from_numbers(FileType::File, &numbers) };
-        let stored = Stored { shard: 3, header_offset: 1 << 40, data_offset: 512, data_length: u64::MAX };
+        let stored = Stored {
+            shard: 3,
+            header_offset: 1 << 40,
+            data_offset: 512,
+            data_length: u64::MAX,
+            attributes_hash: 7,
+        };
         let plain = entry("a/b", "c\n\u{e9}", facts);
         let hashed = Facts { sha256: Some([9; 32]), ..facts };
-        let full = Entry { stored: Some(stored), error: Some("open: no".to_owned()), facts: hashed, ..plain.clone() };
+        let full = Entry {
+            stored: Some(stored),
+            error: Some("open: no".to_owned()),
+            facts: hashed,
+            ..plain.clone()
+        };
         let root = entry("", "", Facts { kind: FileType::Directory, ..Facts::NOTHING });
         for entry in [plain, full, root] {
             let item = entry.item();
@@ -181,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn files_precede_directories_and_ascend_by_inode() {
+    fn files_ascend_by_inode_before_directories_by_depth() {
         let file = |inode| Facts { kind: FileType::File, inode: Some(inode), ..Facts::NOTHING };
         let directory = Facts { kind: FileType::Directory, inode: Some(1), ..Facts::NOTHING };
         let ascending = [
@@ -189,8 +211,10 @@ mod tests {
             entry("a", "a", file(300)).order_key(Origin::Shard),
             entry("a", "a", file(300)).order_key(Origin::Tree),
             entry("a", "b", file(300)).order_key(Origin::Shard),
-            entry("", "", directory).order_key(Origin::Tree),
+            entry("a", "b", directory).order_key(Origin::Tree),
             entry("", "a", directory).order_key(Origin::Tree),
+            entry("", "z", directory).order_key(Origin::Tree),
+            entry("", "", directory).order_key(Origin::Tree),
         ];
         assert!(ascending.is_sorted_by(|a, b| a < b));
     }

@@ -11,8 +11,8 @@ use std::path::Path;
 use megadir::{Conditions, Dir, Error, ErrorKind, FileType, Listing, Result, TreePath, names};
 use megadir_inventory::{Facts, PackIndex, Sorter, Stored, time_of};
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown, fsetxattr, ftruncate,
-    futimens, linkat, mkdirat, openat, symlinkat, unlinkat, utimensat,
+    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown, fgetxattr,
+    fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, openat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -22,8 +22,11 @@ use crate::entry::Entry;
 use crate::layout::index_path;
 use crate::member::{Attributes, MemberKind};
 use crate::read::{OpenShards, Pack};
+use crate::unfinished::create_private;
 use crate::verify::{PLACE_BYTES, place_key};
 
+const ACL: &str = "system.posix_acl_access";
+const DEFAULT_ACL: &str = "system.posix_acl_default";
 const SORT_BYTES: usize = 16 << 20;
 const ZERO: [u8; 4096] = [0; 4096];
 /// Entries between two looks at a request to stop.
@@ -35,7 +38,7 @@ pub struct ExtractOptions<'o> {
     pub conditions: Option<&'o Conditions>,
 }
 
-/// What was extracted.
+/// Result of an extraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// Entries that were written, with their directories.
@@ -63,9 +66,18 @@ pub fn extract(
     let Pack { shards, .. } = Pack::open(path)?;
     let top = begin(destination)?;
     let is_root = rustix::process::geteuid().is_root();
+    let inherits_acls = fgetxattr(&top, DEFAULT_ACL, &mut [0u8; 0][..]).is_ok_and(|bytes| bytes > 0);
     let flow = ControlFlow::Continue(());
-    let mut work =
-        Work { shards, tree: Below::new(top), is_root, last: None, extracted: Extracted::default(), watch, flow };
+    let mut work = Work {
+        shards,
+        tree: Below::new(top),
+        is_root,
+        inherits_acls,
+        last: None,
+        extracted: Extracted::default(),
+        watch,
+        flow,
+    };
     let files = work.select(&index, options)?;
     let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
     files.finish(spill, |key, item| {
@@ -74,7 +86,7 @@ pub fn extract(
         Ok(work.flow.is_continue())
     })?;
     if work.flow.is_continue() {
-        let directories = work.directories(&index, options)?;
+        let directories = work.directories(&index)?;
         directories.finish(spill, |key, item| {
             let entry = key.get(DEPTH_BYTES..).and_then(|key| Entry::from_path(key, item));
             work.complete(&entry.ok_or_else(|| unreadable(&index))?);
@@ -89,12 +101,7 @@ fn unreadable(index: &Path) -> Error {
 }
 
 fn begin(destination: &Path) -> Result<Dir> {
-    match std::fs::create_dir(destination) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(Error::io("create", destination, error));
-        }
-        _ => {}
-    }
+    create_private(destination)?;
     let top = Dir::open(destination)?;
     let mut listing = Listing::open(destination)?;
     while let Some(batch) = listing.next_batch()? {
@@ -106,12 +113,14 @@ fn begin(destination: &Path) -> Result<Dir> {
     Ok(top)
 }
 
-const DEPTH_BYTES: usize = 4;
+const DEPTH_BYTES: usize = 8;
 
 struct Work<'w> {
     shards: OpenShards,
     tree: Below,
     is_root: bool,
+    /// New entries get ACLs from the directory above, which those that were packed may not have had.
+    inherits_acls: bool,
     /// The last file, which links may follow.
     last: Option<(Stored, Entry)>,
     extracted: Extracted,
@@ -138,6 +147,10 @@ impl Work<'_> {
                     if let Err(error) = self.make(&entry.path()) {
                         self.fail(&error);
                     }
+                    if let Some(error) = &entry.error {
+                        let reason = format!("not all of its contents are in the pack ({error})");
+                        self.fail(&self.refused(&entry, &reason));
+                    }
                 }
                 (false, Some(stored)) => {
                     let key = [&place_key(&stored)[..], &entry.path_key()].concat();
@@ -156,18 +169,16 @@ impl Work<'_> {
     }
 
     /// Directories that were made, the deepest first.
-    fn directories(&mut self, index: &Path, options: &ExtractOptions<'_>) -> Result<Sorter> {
+    fn directories(&mut self, index: &Path) -> Result<Sorter> {
         let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
         let mut sorter = Sorter::new(SORT_BYTES, std::env::temp_dir());
         let mut rows = PackIndex::open(index)?;
         while let Some((row, stored)) = rows.next_row()? {
             let entry = Entry::of(&row, stored);
-            if !entry.is_directory() || options.conditions.is_some() && entry.name.is_empty() {
+            if !entry.is_directory() {
                 continue;
             }
-            let path = entry.path();
-            let depth = path.iter().filter(|byte| **byte == b'/').count() as u32 + u32::from(!path.is_empty());
-            let key = [&(u32::MAX - depth).to_be_bytes()[..], &entry.path_key()].concat();
+            let key = [&(u64::MAX - entry.depth()).to_be_bytes()[..], &entry.path_key()].concat();
             sorter.add(&key, &entry.item()).map_err(spill)?;
         }
         Ok(sorter)
@@ -203,16 +214,24 @@ impl Work<'_> {
 
     /// Makes a directory and those above it, private until the end.
     fn make(&mut self, path: &[u8]) -> Step<()> {
-        match self.tree.directory(path) {
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // The paths of those that are missing, the deepest first.
+        let (mut missing, mut end) = (Vec::new(), path.len());
+        loop {
+            match self.tree.directory(&path[..end]) {
+                Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::NotFound => missing.push(end),
+                Err(error) => return Err(error),
+            }
+            end = path[..end].iter().rposition(|byte| *byte == b'/').unwrap_or(0);
         }
+        missing.into_iter().rev().try_for_each(|end| self.make_one(&path[..end]))
+    }
+
+    fn make_one(&mut self, path: &[u8]) -> Step<()> {
         let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
             None => (&b""[..], path),
         };
-        self.make(above)?;
         let shown = self.path(path);
         if !names::is_component(name) {
             return Err(Error::new("extract", &shown, ErrorKind::Malformed, "the index has an invalid name"));
@@ -235,16 +254,13 @@ impl Work<'_> {
             return Err(self.refused(entry, "the index has an invalid name"));
         }
         self.make(&entry.parent)?;
-        let (member, headers) = self.shards.member(&stored)?;
-        if member.path != entry.path() || !member.fits(entry.facts.kind) {
-            return Err(self.refused(entry, "its place in the shard has another member"));
-        }
+        let (member, headers) = self.shards.member_of(entry, &stored)?;
         match member.kind {
             MemberKind::Symlink(target) => self.symlink(entry, &target).map(|()| 0),
             MemberKind::HardLink(_) => match self.link(entry, &stored)? {
                 true => Ok(0),
                 // The file itself was not selected, or could not be written.
-                false => self.file(entry, &stored, &Attributes::new()),
+                false => self.file(entry, &stored, &member.attributes),
             },
             MemberKind::File => {
                 let fits = stored.header_offset.checked_add(headers) == Some(stored.data_offset)
@@ -314,7 +330,8 @@ impl Work<'_> {
         let shown = self.path(&entry.path());
         let failed = |error: Errno| Error::io("write", &shown, error.into());
         let size = stored.data_length;
-        let is_sparse = entry.facts.allocated_bytes.is_some_and(|allocated| allocated < size) && size > ZERO.len() as u64;
+        let is_sparse =
+            entry.facts.allocated_bytes.is_some_and(|allocated| allocated < size) && size > ZERO.len() as u64;
         let (mut hash, mut at) = (Sha256::new(), 0);
         self.shards.pieces(stored, |bytes| {
             hash.update(bytes);
@@ -336,25 +353,41 @@ impl Work<'_> {
         }
     }
 
-    /// Owner, attributes, mode and times, in this order: a change of the owner takes away what comes after.
+    /// Owner, attributes, mode and times, in this order: a change of the owner takes away what comes after. What cannot be set does not keep the others
+    /// from being set; the first failure is returned.
     fn dress(&self, entry: &Entry, file: impl AsFd, attributes: &Attributes) -> Step<()> {
         let (facts, file) = (&entry.facts, file.as_fd());
+        let mut done = Ok(());
+        let mut note = |operation, result: rustix::io::Result<()>| {
+            if let (Ok(()), Err(error)) = (&done, result) {
+                done = Err(self.at(operation, entry, error));
+            }
+            result.is_ok()
+        };
+        let mut is_owned = self.is_root;
         if let (true, Some(user), Some(group)) = (self.is_root, facts.user, facts.group) {
-            fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))
-                .map_err(|error| self.at("set the owner of", entry, error))?;
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+            is_owned = note("set the owner of", fchown(file, Some(user), Some(group)));
         }
         let is_of_users = |name: &[u8]| !name.starts_with(b"trusted.") && !name.starts_with(b"security.");
         for (name, value) in attributes.iter().filter(|(name, _)| self.is_root || is_of_users(name)) {
-            fsetxattr(file, &name[..], value, XattrFlags::empty())
-                .map_err(|error| self.at("set an extended attribute of", entry, error))?;
+            let set = fsetxattr(file, &name[..], value, XattrFlags::empty());
+            note("set an extended attribute of", set);
+        }
+        for name in [ACL, DEFAULT_ACL].iter().filter(|_| self.inherits_acls) {
+            if !attributes.iter().any(|(there, _)| there == name.as_bytes()) {
+                let removed = fremovexattr(file, *name);
+                let is_without = matches!(removed, Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::ACCESS));
+                note("remove an inherited ACL of", if is_without { Ok(()) } else { removed });
+            }
         }
         if let Some(mode) = facts.mode {
             // They would lend the rights of another user than the one who had the file.
-            let kept = if self.is_root { 0o7777 } else { 0o1777 };
-            fchmod(file, Mode::from_raw_mode(u32::from(mode) & kept))
-                .map_err(|error| self.at("set the mode of", entry, error))?;
+            let kept = if is_owned { 0o7777 } else { 0o1777 };
+            note("set the mode of", fchmod(file, Mode::from_raw_mode(u32::from(mode) & kept)));
         }
-        futimens(file, &times(facts)).map_err(|error| self.at("set the times of", entry, error))
+        note("set the times of", futimens(file, &times(facts)));
+        done
     }
 
     /// The attributes of a directory, if it was made.
@@ -375,13 +408,7 @@ impl Work<'_> {
             Err(error) => return Err(error),
         }
         let attributes = match entry.stored {
-            Some(stored) => {
-                let (member, _) = self.shards.member(&stored)?;
-                if member.path != path || member.kind != MemberKind::Directory {
-                    return Err(self.refused(entry, "its place in the shard has another member"));
-                }
-                member.attributes
-            }
+            Some(stored) => self.shards.member_of(entry, &stored)?.0.attributes,
             None => Attributes::new(),
         };
         let directory = self.tree.directory(&path)?.again()?;

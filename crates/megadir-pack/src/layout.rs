@@ -69,14 +69,18 @@ impl Note {
     pub(crate) fn read(index: &Path) -> Result<Self> {
         let malformed = |reason: String| Error::new("read", index, ErrorKind::Malformed, reason);
         let Some(text) = megadir_inventory::note(index, NOTE_KEY)? else {
-            return Err(malformed("not the index of a pack (expected one written by `megadir pack`)".to_owned()));
+            return Err(malformed(
+                "not the index of a pack (expected one written by `megadir pack`)".to_owned(),
+            ));
         };
         let note: Self = serde_json::from_str(&text)
             .map_err(|error| malformed(format!("damaged note about its shards ({error}); pack again")))?;
         match note.version {
             NOTE_VERSION => Ok(note),
             version => {
-                let reason = format!("pack version {version}, but this program reads {NOTE_VERSION}: use a newer program");
+                let reason = format!(
+                    "pack version {version}, but this program reads {NOTE_VERSION}: use a newer program"
+                );
                 Err(Error::new("read", index, ErrorKind::Unavailable, reason))
             }
         }
@@ -97,6 +101,9 @@ mod tests {
         for name in ["pack-1.tar", "pack-0000x.tar", "pack-+0001.tar", "pack-.tar", "pack-00001.tar.gz"] {
             assert_eq!(number_in(name.as_bytes(), "pack-", ".tar"), None, "{name}");
         }
-        assert_eq!((padded(0), padded(1), padded(512), padded(u64::MAX)), (Some(0), Some(512), Some(512), None));
+        assert_eq!(
+            (padded(0), padded(1), padded(512), padded(u64::MAX)),
+            (Some(0), Some(512), Some(512), None)
+        );
     }
 }

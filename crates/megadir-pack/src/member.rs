@@ -8,6 +8,7 @@
 
 use megadir::FileType;
 use megadir_inventory::{Facts, time_of};
+use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
 use crate::layout::{BLOCK_BYTES, padded};
@@ -22,7 +23,7 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 /// Extended attributes: names and values.
 pub(crate) type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What the headers of a member say, as far as its index row does not.
+/// Headers of a member, as far as its index row does not have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) kind: MemberKind,
@@ -30,6 +31,21 @@ pub(crate) struct Member {
     pub(crate) path: Vec<u8>,
     pub(crate) size_bytes: u64,
     pub(crate) attributes: Attributes,
+}
+
+/// Beginning of the SHA-256 of attributes as they are in the headers; 0 without any.
+pub(crate) fn attributes_hash(attributes: &Attributes) -> u64 {
+    if attributes.is_empty() {
+        return 0;
+    }
+    let mut records = Vec::new();
+    attributes.iter().for_each(|(name, value)| attribute(&mut records, name, value));
+    let hash = Sha256::digest(&records);
+    u64::from_be_bytes(std::array::from_fn(|at| hash[at]))
+}
+
+fn attribute(records: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    record(records, &[XATTR, &escaped(name)].concat(), value);
 }
 
 /// Kinds of members.
@@ -69,25 +85,33 @@ impl Member {
             (false, MemberKind::Directory) => path.push(b'/'),
             _ => {}
         }
-        if !put_path(&mut header, &path) {
+        let has_path = put_path(&mut header, &path);
+        let link_max = header.as_old().linkname.len();
+        let long_link = link.filter(|link| link.len() > link_max);
+        if [Some(&path).filter(|_| !has_path), long_link].into_iter().flatten().any(|text| !text.is_ascii()) {
+            // Otherwise libarchive takes records for UTF-8 and may compose characters, so that two names become one.
+            record(&mut records, b"hdrcharset", b"BINARY");
+        }
+        if !has_path {
             record(&mut records, b"path", &path);
         }
         if let Some(link) = link {
             let field = &mut header.as_old_mut().linkname;
             let shown = link.len().min(field.len());
             field[..shown].copy_from_slice(&link[..shown]);
-            if shown < link.len() {
+            if long_link.is_some() {
                 record(&mut records, b"linkpath", link);
             }
         }
         let modified = time_of(facts.modified_ns.unwrap_or(0));
-        let is_whole = modified.seconds >= 0 && modified.seconds as u64 <= SIZE_MAX && modified.nanoseconds == 0;
+        let is_whole =
+            modified.seconds >= 0 && modified.seconds as u64 <= SIZE_MAX && modified.nanoseconds == 0;
         header.set_mtime(u64::try_from(modified.seconds).map_or(0, |seconds| seconds.min(SIZE_MAX)));
         if !is_whole {
             record(&mut records, b"mtime", seconds(facts.modified_ns.unwrap_or(0)).as_bytes());
         }
         for (name, value) in &self.attributes {
-            record(&mut records, &[XATTR, &escaped(name)].concat(), value);
+            attribute(&mut records, name, value);
         }
         header.set_cksum();
         if !records.is_empty() {
@@ -274,7 +298,10 @@ fn seconds(ns: i64) -> String {
 }
 
 fn has_checksum(header: &Header, block: &[u8]) -> bool {
-    let sum = block.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u32::from(*byte) });
+    let sum = block
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u32::from(*byte) });
     header.cksum().is_ok_and(|there| there == sum.sum::<u32>())
 }
 
@@ -317,9 +344,11 @@ mod tests {
                 MemberKind::HardLink(deep.clone()),
             ] {
                 for size_bytes in [0, 5, 0o777_7777_7777, 1 << 40] {
-                    let attributes = vec![(b"user.a=b%25\n".to_vec(), b"\0\n=".to_vec()), (b"user.b".to_vec(), vec![])];
+                    let attributes =
+                        vec![(b"user.a=b%25\n".to_vec(), b"\0\n=".to_vec()), (b"user.b".to_vec(), vec![])];
                     for attributes in [Vec::new(), attributes] {
-                        let member = Member { kind: kind.clone(), path: path.clone(), size_bytes, attributes };
+                        let member =
+                            Member { kind: kind.clone(), path: path.clone(), size_bytes, attributes };
                         let mut out = Vec::new();
                         member.write(&facts(-1), &mut out);
                         assert_eq!(out.len() % 512, 0);
@@ -328,7 +357,8 @@ mod tests {
                 }
             }
         }
-        let root = Member { kind: MemberKind::Directory, path: Vec::new(), size_bytes: 0, attributes: Vec::new() };
+        let root =
+            Member { kind: MemberKind::Directory, path: Vec::new(), size_bytes: 0, attributes: Vec::new() };
         let mut out = Vec::new();
         root.write(&facts(0), &mut out);
         assert_eq!((read(&out), out.len()), (Ok((root, 512)), 512));

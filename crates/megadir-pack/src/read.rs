@@ -12,8 +12,9 @@ use megadir::{Error, ErrorKind, Result};
 use megadir_inventory::{Facts, Key, Metadata, PackIndex, Stored, open_to_read};
 use sha2::{Digest, Sha256};
 
+use crate::entry::Entry;
 use crate::layout::{Note, index_path, shard_name};
-use crate::member::Member;
+use crate::member::{Member, attributes_hash};
 
 const OPEN_MAX: usize = 64;
 /// Read at once, so that small members that follow each other need one call.
@@ -82,12 +83,17 @@ impl Pack {
     /// Writes the contents of a file to `out`. Errors: it has no contents in the pack, its place or contents are damaged ([`ErrorKind::Malformed`],
     /// after the contents were written), or writing failed.
     pub fn write_to(&mut self, entry: &PackedEntry, out: &mut dyn Write) -> Result<()> {
-        let name = String::from_utf8_lossy(&entry.path).into_owned();
+        let name = match &entry.path[..] {
+            b"" => ".".to_owned(),
+            path => String::from_utf8_lossy(path).into_owned(),
+        };
         let refused = |reason: &str| Error::new("read", name.as_ref(), ErrorKind::Unavailable, reason);
         if entry.facts.kind != megadir::FileType::File {
-            return Err(refused(&format!("a {} has no contents", entry.facts.kind.name())));
+            return Err(refused(&format!("only files have contents (type {})", entry.facts.kind.name())));
         }
-        let stored = entry.stored.ok_or_else(|| refused("it is not in the pack: it could not be read when the tree was packed"))?;
+        let stored = entry
+            .stored
+            .ok_or_else(|| refused("it is not in the pack: it could not be read when the tree was packed"))?;
         let mut hash = Sha256::new();
         self.shards.pieces(&stored, |bytes| {
             hash.update(bytes);
@@ -95,7 +101,9 @@ impl Pack {
         })?;
         match entry.facts.sha256 == Some(hash.finalize().into()) {
             true => Ok(()),
-            false => Err(self.shards.malformed(stored.shard, &format!("the contents of '{name}' are damaged"))),
+            false => {
+                Err(self.shards.malformed(stored.shard, &format!("the contents of '{name}' are damaged")))
+            }
         }
     }
 }
@@ -132,7 +140,8 @@ struct Window {
 
 impl OpenShards {
     pub(crate) fn of(index: &Path) -> Result<Self> {
-        let directory = index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory =
+            index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let lengths = Note::read(index)?.shards;
         Ok(Self { directory: directory.to_owned(), lengths, open: HashMap::new(), window: Window::default() })
     }
@@ -193,7 +202,11 @@ impl OpenShards {
     }
 
     /// Passes the contents of a member to `each`, in pieces.
-    pub(crate) fn pieces(&mut self, stored: &Stored, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub(crate) fn pieces(
+        &mut self,
+        stored: &Stored,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let Stored { shard, data_offset, data_length, .. } = *stored;
         let mut done = 0;
         while done < data_length {
@@ -203,6 +216,33 @@ impl OpenShards {
             done += piece;
         }
         Ok(())
+    }
+
+    /// Reads the headers of a member, which must be those that packing its row gives. Returns their length too.
+    pub(crate) fn member_of(&mut self, entry: &Entry, stored: &Stored) -> Result<(Member, u64)> {
+        let (member, headers) = self.member(stored)?;
+        let differs = |what: &str| {
+            let reason = format!("{what} (at byte {})", stored.header_offset);
+            self.malformed(stored.shard, &reason)
+        };
+        if member.path != entry.path() || !member.fits(entry.facts.kind) {
+            return Err(differs("there is another member than the index has"));
+        }
+        let mut written = Vec::new();
+        member.write(&entry.facts, &mut written);
+        if attributes_hash(&member.attributes) != stored.attributes_hash {
+            return Err(differs("the extended attributes are not those that were packed"));
+        }
+        let is_same = written.len() as u64 == headers
+            && self.bytes(stored.shard, stored.header_offset, written.len())? == written;
+        match is_same {
+            true => Ok((member, headers)),
+            false => {
+                let reason =
+                    format!("the headers are not those that were packed (at byte {})", stored.header_offset);
+                Err(self.malformed(stored.shard, &reason))
+            }
+        }
     }
 
     /// Reads the headers of a member, and their length.

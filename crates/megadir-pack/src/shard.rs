@@ -6,10 +6,8 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use megadir::{Dir, Error, Result};
-use megadir_inventory::Stored;
 use rustix::fs::{Mode, OFlags, openat, renameat};
 
-use crate::entry::{Entry, Origin};
 use crate::journal::Journal;
 use crate::layout::{BLOCK_BYTES, END_BYTES, journal_name, padded, partial_name, shard_name};
 
@@ -109,15 +107,9 @@ impl Shards {
         })
     }
 
-    /// Notes that the current shard has the entry.
-    pub(crate) fn note(&mut self, entry: &Entry) -> Result<()> {
-        let (key, item) = (entry.order_key(Origin::Shard), entry.item());
-        self.with(|current| current.journal.add(&key, &item))
-    }
-
-    /// The place of a member in the current shard, whose chunk begins at `base`.
-    pub(crate) fn stored(&self, header_offset: u64, data_offset: u64, data_length: u64) -> Stored {
-        Stored { shard: self.number(), header_offset, data_offset, data_length }
+    /// Notes that the current shard has the entry with this key and item.
+    pub(crate) fn note(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
+        self.with(|current| current.journal.add(key, item))
     }
 
     /// Syncs the current shard and gives it its name.

@@ -9,20 +9,20 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use megadir::{Dir, Error, ErrorKind, FileType, Result, Time, names};
-use megadir_inventory::{Facts, nanoseconds};
+use megadir_inventory::{Facts, Root, nanoseconds};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, openat, statx};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::below::Below;
 use crate::entry::{Entry, is_unchanged};
-use crate::member::{Attributes, Member, MemberKind, pad};
+use crate::member::{Attributes, Member, MemberKind, attributes_hash, pad};
 
 /// Larger files are read in pieces, straight into the shard.
 pub(crate) const SMALL_BYTES_MAX: u64 = 1 << 20;
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 pub(crate) const TRIES: u32 = 3;
-/// Longer than the tick of any kernel (10 ms at most) and the time until it is seen.
+/// Longer than the tick of any kernel (10 ms at most); file systems with whole seconds have more.
 const SETTLED: Duration = Duration::from_millis(25);
 const XATTRS_BYTES_MAX: usize = 16 << 20;
 
@@ -55,9 +55,10 @@ pub(crate) struct Place {
     pub(crate) header: usize,
     pub(crate) data: usize,
     pub(crate) data_length: u64,
+    pub(crate) attributes_hash: u64,
 }
 
-/// Why a file was not read.
+/// Reasons for which a file was not read.
 pub(crate) enum Unread {
     Changed,
     Large,
@@ -78,21 +79,29 @@ pub(crate) struct Opened {
 }
 
 /// Name that the others of a group are links to.
-#[derive(Clone)]
 pub(crate) struct First {
     pub(crate) path: Vec<u8>,
     pub(crate) facts: Facts,
     pub(crate) place: Place,
+    /// Every member of the file has them: one may be extracted without the others.
+    pub(crate) attributes: Attributes,
 }
 
 /// The tree that is packed; each thread has its own.
 pub(crate) struct Source {
     below: Below,
+    /// After this time, another change gives other times.
+    settled: Duration,
+    /// Number of the mount, where the kernel has it.
+    mount: Option<u64>,
 }
 
 impl Source {
     pub(crate) fn new(top: &Dir) -> Result<Self> {
-        Ok(Self { below: Below::new(top.again()?) })
+        let (root, _) = Root::of(top.path(), top)?;
+        let granule = root.granule_ns.map_or(Duration::ZERO, Duration::from_nanos);
+        let mount = status(top, b"", AtFlags::EMPTY_PATH).ok().and_then(|(_, mount)| mount);
+        Ok(Self { below: Below::new(top.again()?), settled: SETTLED.max(granule), mount })
     }
 
     pub(crate) fn top(&self) -> &Dir {
@@ -103,7 +112,8 @@ impl Source {
     pub(crate) fn group(&mut self, entries: Vec<Entry>, chunk: &mut Chunk) {
         let mut group = Group::default();
         let is_large = |entry: &Entry| {
-            entry.facts.kind == FileType::File && entry.facts.size_bytes.is_some_and(|size| size > SMALL_BYTES_MAX)
+            entry.facts.kind == FileType::File
+                && entry.facts.size_bytes.is_some_and(|size| size > SMALL_BYTES_MAX)
         };
         if entries.first().is_some_and(is_large) {
             group.large = entries;
@@ -139,15 +149,18 @@ impl Source {
                     Err(Unread::Large) => return Err(entry),
                     Err(Unread::Failed(error)) => Err(error),
                     Err(Unread::Changed) => Err(self.changing(&entry)),
-                    Ok(place) => {
-                        *first = Some(First { path: entry.path(), facts: entry.facts, place });
+                    Ok((place, attributes)) => {
+                        *first = Some(First { path: entry.path(), facts: entry.facts, place, attributes });
                         Ok(place)
                     }
                 },
             },
             FileType::Symlink => self.symlink(&mut entry, bytes),
             FileType::Directory => self.directory(&mut entry, bytes),
-            kind => Err(self.failed(&entry, &format!("a {} has no contents: it is not in the pack", kind.name()))),
+            kind => Err(self.failed(
+                &entry,
+                &format!("only files, links and directories are packed (type {})", kind.name()),
+            )),
         };
         if place.is_err() {
             bytes.truncate(start);
@@ -158,22 +171,32 @@ impl Source {
     }
 
     /// As a hard link to the first name, if it still is one.
-    pub(crate) fn link(&mut self, entry: &mut Entry, first: Option<&First>, bytes: &mut Vec<u8>) -> Option<Place> {
+    pub(crate) fn link(
+        &mut self,
+        entry: &mut Entry,
+        first: Option<&First>,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Place> {
         let first = first?;
         let directory = self.below.directory(&entry.parent).ok()?;
-        let facts = examine(directory, &entry.name).ok()?;
-        if !is_unchanged(&facts, &first.facts) || facts.device != first.facts.device {
+        let (facts, mount) = status(directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_same_file = is_unchanged(&facts, &first.facts) && facts.device == first.facts.device;
+        if !is_same_file || mount != self.mount {
             return None;
         }
         let header = bytes.len();
         let kind = MemberKind::HardLink(first.path.clone());
-        let member = Member { kind, path: entry.path(), size_bytes: 0, attributes: Vec::new() };
+        let member = Member { kind, path: entry.path(), size_bytes: 0, attributes: first.attributes.clone() };
         member.write(&first.facts, bytes);
         entry.facts = first.facts;
         Some(Place { header, ..first.place })
     }
 
-    fn file(&mut self, entry: &mut Entry, bytes: &mut Vec<u8>) -> std::result::Result<Place, Unread> {
+    fn file(
+        &mut self,
+        entry: &mut Entry,
+        bytes: &mut Vec<u8>,
+    ) -> std::result::Result<(Place, Attributes), Unread> {
         let start = bytes.len();
         for _ in 0..TRIES {
             bytes.truncate(start);
@@ -185,7 +208,11 @@ impl Source {
         Err(Unread::Changed)
     }
 
-    fn file_once(&mut self, entry: &mut Entry, bytes: &mut Vec<u8>) -> std::result::Result<Place, Unread> {
+    fn file_once(
+        &mut self,
+        entry: &mut Entry,
+        bytes: &mut Vec<u8>,
+    ) -> std::result::Result<(Place, Attributes), Unread> {
         let Opened { file, facts, attributes } = self.open(entry)?;
         let size = facts.size_bytes.unwrap_or(0);
         // Files may have grown since the scan.
@@ -211,14 +238,16 @@ impl Source {
         }
         pad(bytes, size as usize);
         entry.facts = Facts { sha256: Some(hash.into()), ..facts };
-        Ok(Place { header, data, data_length: size })
+        let attributes_hash = attributes_hash(&member.attributes);
+        Ok((Place { header, data, data_length: size, attributes_hash }, member.attributes))
     }
 
     /// Opens and examines a regular file, once it is settled.
     pub(crate) fn open(&mut self, entry: &Entry) -> std::result::Result<Opened, Unread> {
         let directory = self.below.directory(&entry.parent)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let open = |flags| rustix::io::retry_on_intr(|| openat(directory, &entry.name[..], flags, Mode::empty()));
+        let open =
+            |flags| rustix::io::retry_on_intr(|| openat(directory, &entry.name[..], flags, Mode::empty()));
         let opened = match open(flags | OFlags::NOATIME) {
             // Only its owner may leave the access time as it is.
             Err(Errno::PERM) => open(flags),
@@ -228,15 +257,25 @@ impl Source {
             Errno::LOOP => self.failed(entry, "it became a symbolic link while it was packed; pack again"),
             error => self.at("open", entry, error),
         })?;
-        let mut facts = facts_of(&file).map_err(|error| self.at("examine", entry, error))?;
+        let examined = status(&file, b"", AtFlags::EMPTY_PATH);
+        let (mut facts, mount) = examined.map_err(|error| self.at("examine", entry, error))?;
+        if mount != self.mount {
+            return Err(self.failed(entry, "a file is mounted there, and mounts are not entered").into());
+        }
         if facts.kind != FileType::File {
             return Err(self.failed(entry, "it is no longer a regular file; pack again").into());
         }
-        if is_fresh(&facts) {
-            std::thread::sleep(SETTLED);
+        let mut waits = 0;
+        while let Some(rest) = self.unsettled(&facts) {
+            if waits == TRIES {
+                return Err(self.changing(entry).into());
+            }
+            waits += 1;
+            std::thread::sleep(rest);
             facts = facts_of(&file).map_err(|error| self.at("examine", entry, error))?;
         }
-        let attributes = attributes_of(&file).map_err(|error| self.at("read the attributes of", entry, error))?;
+        let attributes =
+            attributes_of(&file).map_err(|error| self.at("read the attributes of", entry, error))?;
         Ok(Opened { file, facts, attributes })
     }
 
@@ -244,6 +283,15 @@ impl Source {
     pub(crate) fn is_same(&self, entry: &Entry, file: &OwnedFd, facts: &Facts) -> Result<bool> {
         let now = facts_of(file).map_err(|error| self.at("examine", entry, error))?;
         Ok(is_unchanged(facts, &now))
+    }
+
+    /// Time for which another change in the same tick of the clock would leave the times as they are. Times far in the future are of another clock.
+    fn unsettled(&self, facts: &Facts) -> Option<Duration> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let age = Duration::from_nanos(now_ns.abs_diff(facts.changed_ns?));
+        (age < self.settled)
+            .then(|| if facts.changed_ns > Some(now_ns) { self.settled } else { self.settled - age })
     }
 
     fn symlink(&mut self, entry: &mut Entry, bytes: &mut Vec<u8>) -> Result<Place> {
@@ -283,9 +331,9 @@ impl Source {
     }
 
     fn bare(&self, kind: MemberKind, attributes: Attributes, entry: &Entry, bytes: &mut Vec<u8>) -> Place {
-        let header = bytes.len();
+        let (header, attributes_hash) = (bytes.len(), attributes_hash(&attributes));
         Member { kind, path: entry.path(), size_bytes: 0, attributes }.write(&entry.facts, bytes);
-        Place { header, data: bytes.len(), data_length: 0 }
+        Place { header, data: bytes.len(), data_length: 0, attributes_hash }
     }
 
     /// Attributes of an entry as it is now, without following a link.
@@ -298,7 +346,7 @@ impl Source {
     }
 
     pub(crate) fn changing(&self, entry: &Entry) -> Error {
-        self.failed(entry, &format!("it changed each of the {TRIES} times that it was read; pack again when nothing writes it"))
+        self.failed(entry, &format!("it keeps changing ({TRIES} tries); pack again when nothing writes it"))
     }
 
     pub(crate) fn failed(&self, entry: &Entry, reason: &str) -> Error {
@@ -355,23 +403,26 @@ fn whole(mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>) -> rustix
 }
 
 fn examine(directory: &Dir, name: &[u8]) -> rustix::io::Result<Facts> {
-    status(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+    status(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|(facts, _)| facts)
 }
 
 pub(crate) fn facts_of(file: impl AsFd) -> rustix::io::Result<Facts> {
-    status(file, b"", AtFlags::EMPTY_PATH)
+    status(file, b"", AtFlags::EMPTY_PATH).map(|(facts, _)| facts)
 }
 
-fn status(directory: impl AsFd, name: &[u8], flags: AtFlags) -> rustix::io::Result<Facts> {
-    let want = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+/// Facts, and the number of the mount.
+fn status(directory: impl AsFd, name: &[u8], flags: AtFlags) -> rustix::io::Result<(Facts, Option<u64>)> {
+    let want = StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID;
     let directory = directory.as_fd();
     let status = rustix::io::retry_on_intr(|| statx(directory, name, flags | AtFlags::NO_AUTOMOUNT, want))?;
     let time = |time: rustix::fs::StatxTimestamp| {
         Some(nanoseconds(Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec }))
     };
-    let born = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::BTIME);
+    let have = StatxFlags::from_bits_retain(status.stx_mask);
+    let born = have.contains(StatxFlags::BTIME);
+    let mount = have.contains(StatxFlags::MNT_ID).then_some(status.stx_mnt_id);
     let device = rustix::fs::makedev(status.stx_dev_major, status.stx_dev_minor);
-    Ok(Facts {
+    let facts = Facts {
         kind: FileType::from_d_type((status.stx_mode >> 12) as u8),
         size_bytes: Some(status.stx_size),
         modified_ns: time(status.stx_mtime),
@@ -386,15 +437,8 @@ fn status(directory: impl AsFd, name: &[u8], flags: AtFlags) -> rustix::io::Resu
         allocated_bytes: Some(status.stx_blocks * 512),
         accessed_ns: time(status.stx_atime),
         ..Facts::NOTHING
-    })
-}
-
-/// `true` if another change in the same tick of the clock would leave the times as they are. Times far in the future are of another clock.
-fn is_fresh(facts: &Facts) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-    let settled_ns = SETTLED.as_nanos() as u64;
-    facts.changed_ns.is_some_and(|changed| now_ns.abs_diff(changed) < settled_ns)
+    };
+    Ok((facts, mount))
 }
 
 /// Path for messages.

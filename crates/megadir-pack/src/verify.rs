@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent, names};
+use megadir::{Dir, Error, ErrorKind, Listing, Result, TreeEvent, names};
 use megadir_inventory::{PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan};
 use sha2::{Digest, Sha256};
 
 use crate::entry::{Entry, is_unchanged};
-use crate::layout::{BLOCK_BYTES, END_BYTES, index_path, padded};
+use crate::layout::{END_BYTES, index_path, number_in, padded};
 use crate::member::MemberKind;
 use crate::read::{OpenShards, Pack};
 
@@ -26,7 +26,7 @@ pub struct VerifyOptions<'o> {
     pub threads: usize,
 }
 
-/// What a verification found.
+/// Result of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Entries whose place and contents are as the index has them.
@@ -43,7 +43,11 @@ pub type VerifyWatch<'w> = dyn FnMut(Option<&Error>, u64) -> ControlFlow<()> + '
 /// Reads all members of a pack, compares them with the index, and the index with a tree. Returns `None` if `watch` requested a stop.
 ///
 /// Errors: the index cannot be read, or the tree cannot be opened. Everything else is a problem for `watch`.
-pub fn verify(path: &Path, options: &VerifyOptions<'_>, watch: &mut VerifyWatch<'_>) -> Result<Option<Verified>> {
+pub fn verify(
+    path: &Path,
+    options: &VerifyOptions<'_>,
+    watch: &mut VerifyWatch<'_>,
+) -> Result<Option<Verified>> {
     let index = index_path(path);
     let source = options.source.map(Dir::open).transpose()?;
     let Pack { shards, .. } = Pack::open(path)?;
@@ -57,6 +61,10 @@ pub fn verify(path: &Path, options: &VerifyOptions<'_>, watch: &mut VerifyWatch<
             Some(stored) => {
                 let key = [&place_key(&stored)[..], &entry.path_key()].concat();
                 places.add(&key, &entry.item()).map_err(spill)?;
+                if let Some(error) = &entry.error {
+                    let reason = format!("not all of its contents are in the pack ({error})");
+                    check.problem(&shown(&entry), &reason);
+                }
             }
             None => {
                 let reason = entry.error.as_deref().unwrap_or("its row has no place");
@@ -76,6 +84,7 @@ pub fn verify(path: &Path, options: &VerifyOptions<'_>, watch: &mut VerifyWatch<
         Ok(check.flow.is_continue())
     })?;
     check.ends(&last);
+    check.strangers(&index)?;
     if let (Some(source), ControlFlow::Continue(())) = (&source, check.flow) {
         check.tree(&index, source, options)?;
     }
@@ -95,7 +104,8 @@ pub(crate) fn place_key(stored: &Stored) -> [u8; PLACE_BYTES] {
 pub(crate) fn shown(entry: &Entry) -> std::path::PathBuf {
     match entry.path() {
         path if path.is_empty() => Path::new(".").to_owned(),
-        path => names::to_os(&path).map_or_else(|_| Path::new("?").to_owned(), |path| Path::new(&*path).to_owned()),
+        path => names::to_os(&path)
+            .map_or_else(|_| Path::new("?").to_owned(), |path| Path::new(&*path).to_owned()),
     }
 }
 
@@ -150,14 +160,21 @@ impl Check<'_> {
                 self.report(&error);
             }
         }
-        if self.verified.entries.is_multiple_of(WATCH_ENTRIES) && (self.watch)(None, self.verified.entries).is_break() {
+        if self.verified.entries.is_multiple_of(WATCH_ENTRIES)
+            && (self.watch)(None, self.verified.entries).is_break()
+        {
             self.flow = ControlFlow::Break(());
         }
         Ok(())
     }
 
     /// Returns the length of contents that were read.
-    fn whole(&mut self, entry: &Entry, stored: &Stored, last: &mut Last) -> Result<std::result::Result<u64, String>> {
+    fn whole(
+        &mut self,
+        entry: &Entry,
+        stored: &Stored,
+        last: &mut Last,
+    ) -> Result<std::result::Result<u64, String>> {
         let (parsed, end) = (self.shards.member(stored), last.end);
         let after = parsed.as_ref().ok().and_then(|(member, headers)| {
             stored.header_offset.checked_add(*headers)?.checked_add(padded(member.size_bytes)?)
@@ -170,11 +187,7 @@ impl Check<'_> {
                 stored.shard, stored.header_offset
             )));
         }
-        let (member, headers) = parsed?;
-        let path = entry.path();
-        if member.path != path || !member.fits(entry.facts.kind) {
-            return Ok(Err("its place has another member".to_owned()));
-        }
+        let (member, headers) = parsed.and_then(|_| self.shards.member_of(entry, stored))?;
         let data = stored.header_offset + headers;
         match &member.kind {
             MemberKind::HardLink(first) => {
@@ -183,7 +196,11 @@ impl Check<'_> {
                         && file.path() == *first
                         && file.facts.sha256 == entry.facts.sha256
                 });
-                return Ok(if is_link { Ok(0) } else { Err("it is not a link to the file before it".to_owned()) });
+                return Ok(if is_link {
+                    Ok(0)
+                } else {
+                    Err("it is not a link to the file before it".to_owned())
+                });
             }
             MemberKind::Symlink(target) => {
                 if entry.facts.sha256 != Some(Sha256::digest(target).into()) {
@@ -206,8 +223,28 @@ impl Check<'_> {
                 return Ok(Err("its contents are not those that were packed".to_owned()));
             }
             last.file = Some((*stored, entry.clone()));
+            let (ended, padding) = (stored.data_offset + size, padded(size).unwrap_or(size) - size);
+            if self.shards.bytes(stored.shard, ended, padding as usize)?.iter().any(|byte| *byte != 0) {
+                return Ok(Err("the padding after its contents is damaged".to_owned()));
+            }
         }
         Ok(Ok(size))
+    }
+
+    /// Tar files beside the pack that are none of its shards: who extracts all tar files has them too.
+    fn strangers(&mut self, index: &Path) -> Result<()> {
+        let directory =
+            index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut listing = Listing::open(directory)?;
+        let mut strangers = Vec::new();
+        while let Some(batch) = listing.next_batch()? {
+            let numbers = batch.entries().filter_map(|entry| number_in(entry.name, "pack-", ".tar"));
+            strangers.extend(numbers.filter(|number| *number as usize >= self.shards.lengths.len()));
+        }
+        for number in strangers {
+            self.problem(&self.shards.path(number), "it is no part of the pack");
+        }
+        Ok(())
     }
 
     /// The end of the last shard, and shards without members.
@@ -231,7 +268,8 @@ impl Check<'_> {
                 let reason = format!("its members end at byte {}, but it has {length} bytes", last.end);
                 return Err(self.shards.malformed(last.shard, &reason));
             }
-            let zeros = self.shards.bytes(last.shard, last.end, END_BYTES as usize)?.iter().all(|byte| *byte == 0);
+            let zeros =
+                self.shards.bytes(last.shard, last.end, END_BYTES as usize)?.iter().all(|byte| *byte == 0);
             match zeros {
                 true => Ok(()),
                 false => Err(self.shards.malformed(last.shard, "its end is damaged")),
@@ -240,7 +278,6 @@ impl Check<'_> {
         if let Err(error) = ended {
             self.report(&error);
         }
-        debug_assert!(last.end.is_multiple_of(BLOCK_BYTES), "members are whole blocks");
     }
 
     fn tree(&mut self, index: &Path, source: &Dir, options: &VerifyOptions<'_>) -> Result<()> {
@@ -304,13 +341,14 @@ impl Sink for Compare<'_, '_> {
                     self.next = next(&mut self.rows)?;
                 }
                 Ordering::Greater => {
-                    self.check.problem(&shown(&Entry::of(row, None)), "it is in the tree, but not in the pack");
+                    self.check
+                        .problem(&shown(&Entry::of(row, None)), "it is in the tree, but not in the pack");
                     break;
                 }
                 Ordering::Equal => {
                     if let Some(packed) = self.next.take()
                         && packed.stored.is_some()
-                        && !is_as_packed(&packed, row)
+                        && !is_unchanged(&packed.facts, &row.facts)
                     {
                         self.check.problem(&shown(&packed), "it changed since it was packed");
                     }
@@ -324,15 +362,6 @@ impl Sink for Compare<'_, '_> {
             ControlFlow::Break(()) => Err(Error::new("verify", "".as_ref(), ErrorKind::Io, "stopped")),
         }
     }
-}
-
-/// The times of a directory change with its entries, which are compared themselves.
-fn is_as_packed(packed: &Entry, row: &Row<'_>) -> bool {
-    if packed.facts.kind != FileType::Directory {
-        return is_unchanged(&packed.facts, &row.facts);
-    }
-    let of = |facts: &megadir_inventory::Facts| (facts.kind, facts.inode, facts.mode, facts.user, facts.group);
-    of(&packed.facts) == of(&row.facts)
 }
 
 fn next(rows: &mut PackIndex) -> Result<Option<Entry>> {

@@ -15,13 +15,16 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
-use megadir_inventory::{Facts, Metadata, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer, scan};
+use megadir_inventory::{
+    Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer, scan,
+};
 use sha2::{Digest, Sha256};
 
 use crate::entry::{Entry, Origin, is_unchanged};
 use crate::journal;
 use crate::layout::{NOTE_KEY, Note};
-use crate::member::{Member, MemberKind};
+use crate::member::{Attributes, Member, MemberKind, attributes_hash};
+use crate::read::OpenShards;
 use crate::shard::Shards;
 use crate::source::{Chunk, First, Group, Opened, Place, Read, Source, TRIES, Unread};
 use crate::unfinished::Unfinished;
@@ -45,7 +48,7 @@ pub struct PackOptions {
     pub threads: usize,
 }
 
-/// What happens while a tree is packed.
+/// Event while a tree is packed.
 pub enum PackEvent<'e> {
     /// The tree is scanned.
     Scan(TreeEvent<'e>),
@@ -83,7 +86,12 @@ pub type PackWatch<'w> = dyn FnMut(PackEvent<'_>) -> ControlFlow<()> + 'w;
 /// The index is written last. If an entry cannot be read, or changes each time that it is read, its row has an error and no place.
 ///
 /// Errors: the tree cannot be opened, the directory is not empty or lies in the tree, or a file of the pack cannot be written.
-pub fn pack(source: &Path, destination: &Path, options: &PackOptions, watch: &mut PackWatch<'_>) -> Result<Option<Packed>> {
+pub fn pack(
+    source: &Path,
+    destination: &Path,
+    options: &PackOptions,
+    watch: &mut PackWatch<'_>,
+) -> Result<Option<Packed>> {
     let top = Dir::open(source)?;
     let unfinished = Unfinished::begin(destination, &top)?;
     if unfinished.has_index {
@@ -140,7 +148,9 @@ pub fn pack(source: &Path, destination: &Path, options: &PackOptions, watch: &mu
     packed.bytes = shards.finished.iter().sum();
     let metadata = Metadata { failed: failed_rows, ..metadata };
     packed.failed = failed_rows;
+    unfinished.check_in_place()?;
     write_index(&unfinished, paths, &shards.finished, metadata, &spill)?;
+    unfinished.check_in_place()?;
     unfinished.finish()?;
     Ok(Some(packed))
 }
@@ -149,9 +159,11 @@ fn was_finished(unfinished: Unfinished) -> Result<Packed> {
     let (index, mut packed) = (unfinished.index(), Packed { was_finished: true, ..Packed::default() });
     let note = Note::read(&index)?;
     (packed.shards, packed.bytes) = (note.shards.len() as u32, note.shards.iter().sum());
-    let metadata = megadir_inventory::PackIndex::open(&index)?;
-    packed.failed = metadata.metadata().failed;
-    packed.entries = metadata.metadata().rows.saturating_sub(packed.failed);
+    let mut shards = OpenShards::of(&index)?;
+    (0..packed.shards).try_for_each(|shard| shards.length(shard).map(|_| ()))?;
+    let rows = PackIndex::open(&index)?;
+    packed.failed = rows.metadata().failed;
+    packed.entries = rows.metadata().rows.saturating_sub(packed.failed);
     unfinished.finish()?;
     Ok(packed)
 }
@@ -174,9 +186,8 @@ fn write_index(
         metadata.rows += 1;
         Ok(true)
     })?;
-    let note = serde_json::to_string(&Note::new(shards.to_vec())).map_err(|error| {
-        Error::new("write", &index, ErrorKind::Io, error.to_string())
-    })?;
+    let note = serde_json::to_string(&Note::new(shards.to_vec()))
+        .map_err(|error| Error::new("write", &index, ErrorKind::Io, error.to_string()))?;
     writer.add_note(NOTE_KEY, note);
     writer.finish(&metadata).map(|_| ())
 }
@@ -207,8 +218,11 @@ struct Order {
 impl Sink for Order {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
         let Identity { device, inode } = self.destination;
-        if row.facts.kind == FileType::Directory && (row.facts.device, row.facts.inode) == (Some(device), Some(inode)) {
-            let reason = "the directory of the pack lies in the tree, by another mount: name a directory outside";
+        if row.facts.kind == FileType::Directory
+            && (row.facts.device, row.facts.inode) == (Some(device), Some(inode))
+        {
+            let reason =
+                "the directory of the pack lies in the tree, by another mount: name a directory outside";
             self.error = Some(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
             return Err(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
         }
@@ -361,10 +375,7 @@ impl Work<'_> {
             }
             let base = self.shards.position() + (start - written) as u64;
             for read in entries {
-                self.read(read, |place| {
-                    let from = |at: usize| base + (at - start) as u64;
-                    (from(place.header), from(place.data), place.data_length)
-                })?;
+                self.read(read, base, start)?;
             }
             start = *end;
         }
@@ -375,11 +386,18 @@ impl Work<'_> {
         if bytes.is_empty() { Ok(()) } else { self.shards.write(bytes) }
     }
 
-    fn read(&mut self, read: &Read, at: impl Fn(&Place) -> (u64, u64, u64)) -> Result<()> {
+    /// The group of the entry begins at `start` in its chunk, and at `base` in the shard.
+    fn read(&mut self, read: &Read, base: u64, start: usize) -> Result<()> {
         match &read.place {
-            Ok(place) => {
-                let (header, data, length) = at(place);
-                let stored = self.shards.stored(header, data, length);
+            Ok(Place { header, data, data_length, attributes_hash }) => {
+                let from = |at: usize| base + (at - start) as u64;
+                let stored = Stored {
+                    shard: self.shards.number(),
+                    header_offset: from(*header),
+                    data_offset: from(*data),
+                    data_length: *data_length,
+                    attributes_hash: *attributes_hash,
+                };
                 self.packed(&read.entry, stored)
             }
             Err(error) => self.fail(&read.entry, error),
@@ -387,13 +405,22 @@ impl Work<'_> {
     }
 
     fn packed(&mut self, entry: &Entry, stored: Stored) -> Result<()> {
-        let entry = Entry { stored: Some(stored), ..entry.clone() };
         self.packed.entries += 1;
-        self.shards.note(&Entry { error: None, ..entry.clone() })?;
-        self.row(&entry)
+        let packed = Entry { stored: Some(stored), error: None, ..entry.clone() };
+        let item = packed.item();
+        self.shards.note(&packed.order_key(Origin::Shard), &item)?;
+        match &entry.error {
+            None => self.paths.add(&packed.path_key(), &item).map_err(self.spill),
+            // A directory that could not be listed completely; the next run finds that by itself.
+            Some(_) => self.row(&Entry { error: entry.error.clone(), ..packed }),
+        }
     }
 
     fn fail(&mut self, entry: &Entry, error: &Error) -> Result<()> {
+        if entry.error.is_some() {
+            // The scan has reported it.
+            return self.row(&Entry { stored: None, ..entry.clone() });
+        }
         let words = format!("{}: {}", error.operation(), error.reason());
         let _ = (self.watch)(PackEvent::Failed(error));
         self.row(&Entry { stored: None, error: Some(words), ..entry.clone() })
@@ -413,6 +440,14 @@ impl Work<'_> {
     /// Names of a file that is written in pieces.
     fn large(&mut self, group: &[Entry]) -> Result<()> {
         let mut first: Option<First> = None;
+        // Places of these are in the shard, not in a chunk.
+        let stored_at = |shard, header_offset, place: &Place| Stored {
+            shard,
+            header_offset,
+            data_offset: place.data as u64,
+            data_length: place.data_length,
+            attributes_hash: place.attributes_hash,
+        };
         for entry in group {
             let mut entry = entry.clone();
             let mut link = Vec::new();
@@ -420,10 +455,11 @@ impl Work<'_> {
                 // A link stays in the shard of its file, even if that becomes a little longer.
                 let header = self.shards.position();
                 self.shards.write(&link)?;
-                let stored = self.shards.stored(header, place.data as u64, place.data_length);
-                self.packed(&entry, stored)?;
+                self.packed(&entry, stored_at(self.shards.number(), header, &place))?;
                 continue;
             }
+            // Another file may begin another shard, where links to the first are none.
+            first = None;
             let mut done = Err(Unread::Changed);
             for _ in 0..TRIES {
                 done = self.pieces(&mut entry)?;
@@ -432,11 +468,9 @@ impl Work<'_> {
                 }
             }
             match done {
-                Ok(stored) => {
-                    let (header, data) = (stored.header_offset as usize, stored.data_offset as usize);
-                    let place = Place { header, data, data_length: stored.data_length };
-                    first = Some(First { path: entry.path(), facts: entry.facts, place });
-                    self.packed(&entry, stored)?;
+                Ok((place, attributes)) => {
+                    first = Some(First { path: entry.path(), facts: entry.facts, place, attributes });
+                    self.packed(&entry, stored_at(self.shards.number(), place.header as u64, &place))?;
                 }
                 Err(unread) => {
                     let error = match unread {
@@ -451,7 +485,7 @@ impl Work<'_> {
     }
 
     /// Writes a file in pieces; takes them back if it cannot be read as a whole.
-    fn pieces(&mut self, entry: &mut Entry) -> Result<std::result::Result<Stored, Unread>> {
+    fn pieces(&mut self, entry: &mut Entry) -> Result<std::result::Result<(Place, Attributes), Unread>> {
         let opened = match self.reader.open(entry) {
             Ok(opened) => opened,
             Err(unread) => return Ok(Err(unread)),
@@ -498,7 +532,9 @@ impl Work<'_> {
         }
         self.shards.pad()?;
         entry.facts = Facts { sha256: Some(hash.finalize().into()), ..facts };
-        Ok(Ok(self.shards.stored(start, data, size)))
+        let attributes_hash = attributes_hash(&member.attributes);
+        let (header, data) = (start as usize, data as usize);
+        Ok(Ok((Place { header, data, data_length: size, attributes_hash }, member.attributes)))
     }
 
     /// Blocks of zeros of a sparse file take no space in the shard either.
@@ -547,7 +583,9 @@ impl Readers {
                 }
             };
             // If the system allows no thread, the caller's reads.
-            let Ok(handle) = std::thread::Builder::new().name("megadir-pack".to_owned()).spawn(work) else { break };
+            let Ok(handle) = std::thread::Builder::new().name("megadir-pack".to_owned()).spawn(work) else {
+                break;
+            };
             readers.threads.push(Reader { tasks: Some(tasks), chunks, handle: Some(handle) });
         }
         if readers.threads.is_empty() {

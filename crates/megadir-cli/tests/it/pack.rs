@@ -38,7 +38,11 @@ fn killed_pack_is_never_taken_for_a_whole_one_and_continues() {
     let look = |call: &str| {
         match at.join("packed/index.parquet").exists() {
             // Only journals and the marker may be left to remove.
-            true => assert_eq!(run(at, &["pack", "verify", "--quiet", "packed", "source"]).code, Some(0), "{call}"),
+            true => assert_eq!(
+                run(at, &["pack", "verify", "--quiet", "packed", "source"]).code,
+                Some(0),
+                "{call}"
+            ),
             false => {
                 unfinished += 1;
                 let verified = run(at, &["pack", "verify", "packed"]);
@@ -94,7 +98,11 @@ fn packed_files_are_printed_by_their_paths() {
     let whole = at.join("source/below/two");
     let words = ["pack", "cat", "packed", "below/two", "one", "./one", whole.to_str().unwrap()];
     let printed = run(at, &words);
-    assert_eq!((printed.code, text(&printed.out).as_str()), (Some(0), "second\nfirst\nfirst\nsecond\n"), "{printed:?}");
+    assert_eq!(
+        (printed.code, text(&printed.out).as_str()),
+        (Some(0), "second\nfirst\nfirst\nsecond\n"),
+        "{printed:?}"
+    );
     let failed = run(at, &["pack", "cat", "packed/index.parquet", "one", "none", "below", "two"]);
     assert_eq!((failed.code, text(&failed.out).as_str()), (Some(1), "first\n"), "{failed:?}");
     assert_eq!(failed.err.lines().count(), 3, "{failed:?}");

@@ -77,7 +77,8 @@ impl Decoded {
             Parents::Dictionary(texts) => texts.indexes,
             Parents::Prefixes(_) => Values::Nothing,
         };
-        let values = [root, parent, kind, error.indexes, hash.indexes].into_iter().chain(numbers).chain(stored);
+        let values =
+            [root, parent, kind, error.indexes, hash.indexes].into_iter().chain(numbers).chain(stored);
         let memory = values.filter_map(|values| match values {
             Values::Each(values) | Values::Some(values, _) => Some(values),
             Values::Nothing | Values::Same(_) => None,
@@ -177,9 +178,9 @@ impl Decoded {
     pub(super) fn stored(&self, row: usize) -> Result<Option<Stored>> {
         let numbers: [Option<i64>; STORED_NUMBERS] = std::array::from_fn(|at| self.stored[at].get(row));
         match numbers {
-            [None, None, None, None] => Ok(None),
-            [Some(shard), Some(header), Some(data), Some(length)] => {
-                Stored::from_numbers([shard, header, data, length]).map(Some).ok_or_else(malformed)
+            [None, None, None, None, None] => Ok(None),
+            [Some(shard), Some(header), Some(data), Some(length), Some(hash)] => {
+                Stored::from_numbers([shard, header, data, length, hash]).map(Some).ok_or_else(malformed)
             }
             _ => Err(malformed()),
         }

@@ -117,7 +117,7 @@ impl Part {
         self.group.row(self.next.checked_sub(1)?)
     }
 
-    /// Of the row that [`Rows::next_row`] returned last.
+    /// Place of the row that [`Rows::next_row`] returned last.
     pub(super) fn stored(&self) -> Result<Option<Stored>> {
         let row = self.next.saturating_sub(1);
         self.group.stored(row).map_err(|error| damaged(&self.path, error))

@@ -66,6 +66,7 @@ pub(super) static STORED: [Column; STORED_NUMBERS] = [
     optional("header_offset", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
     optional("data_offset", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
     optional("data_length", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("attributes_hash", Kind::Unsigned64, Encoding::RLE_DICTIONARY),
 ];
 
 /// Columns of a file in their order.

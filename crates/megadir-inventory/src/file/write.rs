@@ -100,12 +100,7 @@ impl Writer {
         Self::with_columns(path, roots, options, true)
     }
 
-    fn with_columns(
-        path: &Path,
-        roots: Vec<Vec<u8>>,
-        options: WriteOptions,
-        is_pack: bool,
-    ) -> Result<Self> {
+    fn with_columns(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions, is_pack: bool) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
         let encoder = || Encoder::new(options.level, Arc::clone(&roots), is_pack).map_err(level);

@@ -42,6 +42,10 @@ pub(crate) fn hostile_tree(top: &Path) -> bool {
         fs::write(top.join(name(path)), vec![number as u8; number * 300]).unwrap();
     }
     fs::write(top.join(name(&[b'n'; 255])), "longest name").unwrap();
+    for accented in ["\u{fc}", "u\u{308}"] {
+        fs::write(top.join(name(&deep)).join(accented), accented).unwrap();
+    }
+    fs::create_dir(top.join("read-only/below")).unwrap();
     fs::write(top.join(name(&deep)).join("end of a long path"), "deep").unwrap();
     for length in [98, 99, 100, 101] {
         fs::write(top.join("plain").join(name(&vec![b'p'; length])), "near the limit of a field").unwrap();
@@ -61,7 +65,12 @@ pub(crate) fn hostile_tree(top: &Path) -> bool {
     let has_attributes = set_attribute(&top.join("a"), b"user.binary=%", b"\0=\n\xff")
         && set_attribute(&top.join("plain"), b"user.of-directory", b"")
         && set_attribute(&top.join("large"), b"user.long", &vec![b'v'; 3000]);
-    let times = [("a", 1_000_000_000_123_456_789i64), ("-rf", 1), ("*", -1_500_000_000), ("large", 1_700_000_000_000_000_000)];
+    let times = [
+        ("a", 1_000_000_000_123_456_789i64),
+        ("-rf", 1),
+        ("*", -1_500_000_000),
+        ("large", 1_700_000_000_000_000_000),
+    ];
     for (file, ns) in times {
         set_modified(&top.join(file), ns);
     }
@@ -98,7 +107,8 @@ pub(crate) fn described(top: &Path) -> Described {
             contents = format!("{:?}", fs::read_link(&at).unwrap());
         } else if kind.is_file() {
             let bytes = fs::read(&at).unwrap();
-            let sum = bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+            let sum =
+                bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
             contents = format!("{} bytes, {sum:x}", bytes.len());
         }
         if kind.is_file() && status.nlink() > 1 {
@@ -106,7 +116,7 @@ pub(crate) fn described(top: &Path) -> Described {
             let names: &mut Vec<PathBuf> = first.entry(status.ino()).or_default();
             names.push(path.clone());
         }
-        let modified = status.mtime() as i128 * 1_000_000_000 + i128::from(status.mtime_nsec());
+        let modified = i128::from(status.mtime()) * 1_000_000_000 + i128::from(status.mtime_nsec());
         let (mode, user, group) = (status.mode(), status.uid(), status.gid());
         let attributes = if kind.is_symlink() { Vec::new() } else { attributes(&at) };
         let line = format!("{mode:o} {user}:{group} {modified} {contents} {attributes:?}");

@@ -1,4 +1,4 @@
-//! What is packed comes back as it was.
+//! Trees come back from packs as they were.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -75,6 +75,39 @@ fn the_index_is_an_inventory_and_has_the_place_of_each_file() {
 }
 
 #[test]
+fn each_name_of_a_file_has_its_attributes() {
+    let directory = TempDir::new().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("source")).unwrap();
+    for (first, second, length) in [("small", "small-too", 10), ("large", "large-too", 2_000_000)] {
+        fs::write(at("source").join(first), vec![1; length]).unwrap();
+        let none = rustix::fs::XattrFlags::empty();
+        if rustix::fs::setxattr(&at("source").join(first), "user.key", b"value", none).is_err() {
+            return megadir_testkit::require::unavailable(
+                "each_name_of_a_file",
+                "no attributes of users here",
+            );
+        }
+        fs::hard_link(at("source").join(first), at("source").join(second)).unwrap();
+    }
+    packed(&at("source"), &at("pack"), 1 << 30);
+    for name in ["small", "small-too", "large", "large-too"] {
+        let conditions =
+            megadir::Conditions { names: megadir::Globs::of_names(&[name]).unwrap(), ..Default::default() };
+        let options = megadir_pack::ExtractOptions { conditions: Some(&conditions) };
+        let copy = at(&format!("copy-{name}"));
+        let written = megadir_pack::extract(&at("pack"), &copy, &options, &mut |failure, _| {
+            assert!(failure.is_none(), "{failure:?}");
+            std::ops::ControlFlow::Continue(())
+        });
+        assert_eq!(written.unwrap().unwrap().failed, 0);
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(&copy.join(name), "user.key", &mut value[..]).unwrap();
+        assert_eq!(&value[..length], b"value", "{name}");
+    }
+}
+
+#[test]
 fn entries_without_contents_are_named_and_have_no_place() {
     let directory = TempDir::new().unwrap();
     let (source, pack, copy) =
@@ -82,7 +115,14 @@ fn entries_without_contents_are_named_and_have_no_place() {
     fs::create_dir(&source).unwrap();
     fs::write(source.join("file"), "contents").unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(source.join("socket")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, source.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        source.join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
     let (found, failures) = packed(&source, &pack, 1 << 30);
     assert_eq!((found.entries, found.failed, failures.len()), (2, 2, 2), "{failures:?}");
     assert!(failures.iter().any(|failure| failure.contains("socket")), "{failures:?}");

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use megadir::names;
 use megadir_pack::Pack;
@@ -20,7 +20,9 @@ const TOGETHER: usize = 4096;
 /// A file is found by the index and read with one system call, if it is small. Its SHA-256 is compared after it was written: if it differs, the output is
 /// wrong, and the exit code is 1.
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 done; 1 some files are not in the pack or damaged; 2 usage; 3 the pack cannot be opened.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 some files are not in the pack or damaged; 2 usage; 3 the pack cannot be opened."
+)]
 pub(crate) struct Args {
     /// Directory of the pack, or its index.parquet
     #[arg(value_name = "PACK")]
@@ -68,7 +70,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 fn together(pack: &mut Pack, root: &[u8], paths: &[Vec<u8>]) -> Result<u8, CliError> {
     let below: Vec<Vec<u8>> = paths.iter().map(|path| below(root, path)).collect();
-    let found = pack.find_all(&below)?;
+    let mut found = pack.find_all(&below)?;
+    // As the tree was named when it was packed, from the current directory.
+    let others: Vec<usize> = (0..paths.len()).filter(|at| found[*at].is_none()).collect();
+    let named: Vec<Vec<u8>> = others.iter().map(|at| from_here(root, &paths[*at])).collect();
+    for (at, entry) in others.into_iter().zip(pack.find_all(&named)?) {
+        found[at] = entry.filter(|entry| !entry.path.is_empty());
+    }
     let mut failures = Vec::new();
     print_with(|output| {
         for (path, entry) in paths.iter().zip(&found) {
@@ -99,7 +107,9 @@ struct Kept<'o, W: Write + ?Sized> {
 
 impl<W: Write + ?Sized> Write for Kept<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.output.write(bytes).inspect_err(|error| self.failed = Some(io::Error::new(error.kind(), error.to_string())))
+        self.output
+            .write(bytes)
+            .inspect_err(|error| self.failed = Some(io::Error::new(error.kind(), error.to_string())))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -115,6 +125,13 @@ fn below(root: &[u8], path: &[u8]) -> Vec<u8> {
     };
     let names = rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
     names.collect::<Vec<_>>().join(&b'/')
+}
+
+/// Below the tree, if the path leads there from the current directory; otherwise nothing.
+fn from_here(root: &[u8], path: &[u8]) -> Vec<u8> {
+    let absolute = names::to_os(path).ok().and_then(|path| std::path::absolute(Path::new(&*path)).ok());
+    let absolute = absolute.map(|path| names::from_os(path.as_os_str()).to_vec()).unwrap_or_default();
+    if absolute.starts_with(root) { below(root, &absolute) } else { Vec::new() }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use megadir::TreeEvent;
 use megadir_pack::{PackEvent, PackOptions, Packed, pack};
 
 use crate::cmd::amount::grouped;
@@ -16,6 +17,7 @@ use crate::exit::{self, CliError, describe, kind};
 use crate::ui::message::{counted, quoted};
 use crate::ui::sizes;
 
+const OTHER_MOUNT: &str = "is on another mount: what is in it is not packed";
 const SHARD_BYTES: u64 = 1 << 30;
 const SHARD_BYTES_MIN: u64 = 64 << 10;
 
@@ -23,7 +25,8 @@ const SHARD_BYTES_MIN: u64 = 64 << 10;
 ///
 /// Files are read in the order of their inodes, which is the order of the disk on ext4, XFS and btrfs. A file that changes while it is read is read
 /// again, and after three times named and left out, as is a file that cannot be read; the exit code is then 1. Sockets, named pipes and devices
-/// are named and left out. Mounted file systems below are not entered. The tree is not changed.
+/// are named and left out. Mounted file systems below are not entered. The tree is not changed. Writes of other programs
+/// through memory maps change no times and are not noticed: end such programs first.
 ///
 /// Safe to interrupt or kill at any time: the index is written last, and the same command continues. It keeps finished shards as long as their
 /// files are unchanged.
@@ -76,9 +79,15 @@ fn packed(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let mut watch = |event: PackEvent<'_>| {
         interrupt.beats();
         match event {
+            PackEvent::Scan(TreeEvent::OtherMount(path)) => {
+                complaints.print(OTHER_MOUNT, 1, || format!("{} {OTHER_MOUNT}", quoted(path)));
+            }
             PackEvent::Scan(event) => scanning.iter_mut().for_each(|progress| progress.report(&event)),
             PackEvent::Kept(shards) if !args.quiet => {
-                eprintln!("megadir: {} of an interrupted run kept", counted(u64::from(shards), "tar file", "tar files"));
+                eprintln!(
+                    "megadir: {} of an interrupted run kept",
+                    counted(u64::from(shards), "tar file", "tar files")
+                );
             }
             PackEvent::Kept(_) => {}
             PackEvent::Packed(entries) => {
@@ -103,7 +112,9 @@ fn packed(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     complaints.print_rest();
     let Some(packed) = packed? else {
         let path = quoted(&args.pack);
-        return Err(CliError::interrupted(format!("interrupted; {path} has no index yet: the same command continues")));
+        return Err(CliError::interrupted(format!(
+            "interrupted; {path} has no index yet: the same command continues"
+        )));
     };
     Ok(conclude(args, &packed, started))
 }
@@ -125,6 +136,9 @@ fn conclude(args: &Args, packed: &Packed, started: Instant) -> u8 {
         return exit::DONE;
     }
     let verb = if failed == 1 { "is" } else { "are" };
-    eprintln!("megadir: incomplete: {} of the tree {verb} not in the pack, or not completely", grouped(failed));
+    eprintln!(
+        "megadir: incomplete: {} of the tree {verb} not in the pack, or not completely",
+        grouped(failed)
+    );
     exit::SOME_FAILED
 }

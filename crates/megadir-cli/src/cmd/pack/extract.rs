@@ -66,11 +66,17 @@ fn extracted(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     complaints.print_rest();
     let path = quoted(&args.directory);
     let Some(extracted) = extracted? else {
-        return Err(CliError::interrupted(format!("interrupted; {path} is incomplete: remove it and extract again")));
+        return Err(CliError::interrupted(format!(
+            "interrupted; {path} is incomplete: remove it and extract again"
+        )));
     };
     let Extracted { entries, bytes, failed } = extracted;
     if !args.quiet || failed > 0 {
-        eprintln!("megadir: {} with {} extracted into {path}", counted(entries, "entry", "entries"), sizes::text(bytes));
+        eprintln!(
+            "megadir: {} with {} extracted into {path}",
+            counted(entries, "entry", "entries"),
+            sizes::text(bytes)
+        );
     }
     match failed {
         0 => Ok(exit::DONE),

@@ -64,7 +64,9 @@ fn verified(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let verified = verify(&args.pack, &options, &mut watch);
     drop(progress);
     complaints.print_rest();
-    let Some(verified) = verified? else { return Err(CliError::interrupted("interrupted; not all was verified")) };
+    let Some(verified) = verified? else {
+        return Err(CliError::interrupted("interrupted; not all was verified"));
+    };
     let Verified { entries, bytes, problems } = verified;
     if problems > 0 {
         eprintln!("megadir: {} in {}", counted(problems, "problem", "problems"), quoted(&args.pack));
@@ -72,8 +74,13 @@ fn verified(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     }
     if !args.quiet {
         let entries = counted(entries, "entry", "entries");
-        let source = args.source.as_deref().map_or(String::new(), |source| format!(", and so is {}", quoted(source)));
-        eprintln!("megadir: {entries} with {} are as packed in {}{source}", sizes::text(bytes), quoted(&args.pack));
+        let source =
+            args.source.as_deref().map_or(String::new(), |source| format!(", and so is {}", quoted(source)));
+        eprintln!(
+            "megadir: {entries} with {} are as packed in {}{source}",
+            sizes::text(bytes),
+            quoted(&args.pack)
+        );
     }
     Ok(exit::DONE)
 }
