@@ -66,7 +66,7 @@ fn killed_pack_is_never_taken_for_a_whole_one_and_continues() {
 fn a_full_disk_is_one_line_and_the_same_command_continues() {
     let mount = match Mount::make(&TMPFS) {
         Ok(mount) => mount,
-        Err(why) => return megadir_testkit::require::unavailable("pack::a_full_disk", &why),
+        Err(why) => return require::unavailable("pack::a_full_disk", &why),
     };
     let at = mount.path();
     tree(&at.join("source"));
