@@ -116,6 +116,43 @@ pub struct Facts {
     pub sha256: Option<[u8; 32]>,
 }
 
+/// Where a pack holds an entry: bytes of a shard, which is a tar file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Number of the shard.
+    pub shard: u32,
+    /// Offset of the member's first header.
+    pub header_offset: u64,
+    /// Offset of the contents; of a hard link, that of the contents it shares.
+    pub data_offset: u64,
+    /// Length of the contents, bytes.
+    pub data_length: u64,
+    /// Beginning of the SHA-256 of the extended attributes in the headers; 0 without attributes.
+    pub attributes_hash: u64,
+}
+
+/// Number of numbers in [`Stored`].
+pub(crate) const STORED_NUMBERS: usize = 5;
+
+impl Stored {
+    pub(crate) fn numbers(&self) -> [i64; STORED_NUMBERS] {
+        let Self { shard, header_offset, data_offset, data_length, attributes_hash } = *self;
+        [shard.into(), header_offset as i64, data_offset as i64, data_length as i64, attributes_hash as i64]
+    }
+
+    /// `None` if a number is out of range.
+    pub(crate) fn from_numbers(numbers: [i64; STORED_NUMBERS]) -> Option<Self> {
+        let [shard, header_offset, data_offset, data_length, attributes_hash] = numbers;
+        Some(Self {
+            shard: shard.try_into().ok()?,
+            header_offset: header_offset.try_into().ok()?,
+            data_offset: data_offset.try_into().ok()?,
+            data_length: data_length.try_into().ok()?,
+            attributes_hash: attributes_hash as u64,
+        })
+    }
+}
+
 /// Number of numeric facts, see [`Facts::numbers`].
 pub const NUMBERS: usize = 14;
 

@@ -3,6 +3,7 @@
 //! | subject | modules |
 //! |---|---|
 //! | read a directory or a tree | `list`, `usage`, `scan`, `changes`, `limits`, `layout`, `backends` |
+//! | pack one | `pack` |
 //! | change one | `make`, `remove`, `reshard`; `mass_change` has the options, the question and the failures that the last two share |
 //! | choose and measure | `advise`, `bench` |
 //! | many processes | `engine`, `ranked`, `task` |
@@ -45,6 +46,16 @@ mod make;
 mod mass_change;
 mod moment;
 mod owners;
+#[cfg(target_os = "linux")]
+mod pack;
+#[cfg(not(target_os = "linux"))]
+mod pack {
+    pub(crate) use super::unavailable::Args;
+
+    pub(crate) fn run(args: &Args) -> Result<u8, crate::exit::CliError> {
+        args.refuse("pack", "it needs Linux")
+    }
+}
 mod progress;
 mod prometheus;
 mod ranked;
@@ -127,6 +138,11 @@ pub(crate) enum Command {
     Usage(Box<usage::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
+    #[cfg_attr(
+        not(target_os = "linux"),
+        command(about = "Pack a tree of very many files into tar files with an index (needs Linux)")
+    )]
+    Pack(pack::Args),
     Limits(Box<limits::Args>),
     Advise(Box<advise::Args>),
     Bench(bench::Args),
@@ -155,6 +171,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, CliError> {
         Command::Usage(args) => start(true, args.writes(), || usage::run(args)),
         Command::Scan(args) => start(args.prints(), args.writes(), || scan::run(args)),
         Command::Changes(args) => start(!args.quiet, args.writes(), || changes::run(args)),
+        Command::Pack(args) => pack::run(args),
         Command::Limits(args) => start(!args.quiet, args.writes(), || limits::run(args)),
         Command::Advise(args) => start(true, true, || advise::run(args)),
         Command::Bench(args) => bench::run(args),

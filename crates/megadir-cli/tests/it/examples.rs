@@ -41,6 +41,8 @@ fn fixture(with_records: bool) -> TempDir {
     let layout = "per-directory:50";
     run(at, &["make", "project", "--entries", "200", "--layout", layout, "--quiet"]).quiet();
     std::fs::write(at.join("project/left.tmp"), "").unwrap();
+    std::fs::write(at.join("project/notes.txt"), "a line\n").unwrap();
+    run(at, &["pack", "create", "project", "packed", "--quiet"]).quiet();
     run(at, &["scan", "project", "--output", "project.parquet", "--quiet"]).quiet();
     if !with_records {
         return directory;

@@ -73,6 +73,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod mpi;
 #[cfg(target_os = "linux")]
+mod pack;
+#[cfg(target_os = "linux")]
 mod parallel;
 #[cfg(target_os = "linux")]
 mod parts;

@@ -6,10 +6,10 @@ use std::hash::Hash;
 use parquet::basic::Encoding;
 
 use super::encoding::runs::{self, Run};
-use super::schema::{COLUMNS, NUMBERS_AT};
+use super::schema::{COLUMNS, NUMBERS_AT, STORED};
 use crate::packed::columns::{Column, Columns as Rows};
 use crate::path::common_bytes as common;
-use crate::row::{NUMBERS, push_relative, push_separator, push_text};
+use crate::row::{NUMBERS, STORED_NUMBERS, Stored, push_relative, push_separator, push_text};
 
 const FEW: usize = 16;
 
@@ -25,6 +25,8 @@ pub(super) struct Columns {
     pub(super) has_error: Present,
     pub(super) hash: Vec<u8>,
     pub(super) has_hash: Present,
+    /// Without values unless the file is the index of a pack.
+    pub(super) stored: [Numbers; STORED_NUMBERS],
 }
 
 /// Runs of 1 (has a value) and 0.
@@ -323,6 +325,7 @@ impl Columns {
             has_error: Present::default(),
             hash: Vec::new(),
             has_hash: Present::default(),
+            stored: std::array::from_fn(|at| Numbers::new(STORED[at].stored)),
         }
     }
 
@@ -344,6 +347,7 @@ impl Columns {
         self.has_error.clear();
         self.hash.clear();
         self.has_hash.clear();
+        self.stored.iter_mut().for_each(Numbers::clear);
     }
 
     pub(super) fn directory(&mut self, root: u32, (parent, common): (&[u8], usize), rows: u32) {
@@ -385,6 +389,13 @@ impl Columns {
         }
         self.has_hash.push(hash.is_some(), 1);
         self.hash.extend_from_slice(hash.map_or(&[], |hash| &hash[..]));
+    }
+
+    pub(super) fn push_stored(&mut self, stored: Option<&Stored>) {
+        let numbers = stored.map(Stored::numbers);
+        for (at, column) in self.stored.iter_mut().enumerate() {
+            column.push(numbers.map(|numbers| numbers[at]));
+        }
     }
 
     /// Without errors and hashes, after [`Columns::directory`].

@@ -1,6 +1,7 @@
 //! Decoded row group with random access to rows.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use megadir::FileType;
@@ -8,10 +9,10 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
 use super::chunk::{Chunk, Parents, Strings, Texts, Values, malformed};
-use super::schema::{COLUMNS, ERROR, HASH, NAME, NUMBERS_AT, PARENT, ROOT, TYPE};
+use super::schema::{COLUMNS, ERROR, HASH, NAME, NUMBERS_AT, PARENT, ROOT, TYPE, column};
 use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
-use crate::row::{Facts, Key, NUMBERS, Row};
+use crate::row::{Facts, Key, NUMBERS, Row, STORED_NUMBERS, Stored};
 
 /// The limit of a row group, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
@@ -27,10 +28,11 @@ pub(super) struct Decoded {
     numbers: [Values; NUMBERS],
     error: Texts,
     hash: Texts,
+    stored: [Values; STORED_NUMBERS],
 }
 
 impl Decoded {
-    /// `places` are the indexes of [`COLUMNS`] in the file; the buffers of `spare` are reused.
+    /// `places` are the indexes of [`COLUMNS`], and for a pack also of its further columns, in the file; the buffers of `spare` are reused.
     pub(super) fn read(group: &dyn RowGroupReader, places: &[Option<usize>], spare: Self) -> Result<Self> {
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| malformed())?;
         // A few bytes can claim any number of equal rows.
@@ -38,7 +40,7 @@ impl Decoded {
             return Err(ParquetError::General(format!("a row group of {rows} rows")));
         }
         let spare = RefCell::new(spare.into_memory());
-        let read = |number: usize, place| Chunk::read(group, place, &COLUMNS[number], rows, &spare);
+        let read = |number: usize, place| Chunk::read(group, place, column(number), rows, &spare);
         let chunk = |number: usize| read(number, places[number].ok_or_else(malformed)?);
         let Texts { indexes: kind, texts: words } = chunk(TYPE)?.texts()?;
         let (error, hash) = (chunk(ERROR)?.texts()?, chunk(HASH)?.texts()?);
@@ -48,8 +50,15 @@ impl Decoded {
                 *number = chunk(NUMBERS_AT + at)?.values()?;
             }
         }
+        let mut stored = std::array::from_fn(|_| Values::Nothing);
+        for (at, number) in stored.iter_mut().enumerate() {
+            if places.len() > COLUMNS.len() {
+                *number = chunk(COLUMNS.len() + at)?.values()?;
+            }
+        }
         Ok(Self {
             rows,
+            stored,
             root: chunk(ROOT)?.values()?,
             parent: chunk(PARENT)?.parents()?,
             names: chunk(NAME)?.strings()?,
@@ -63,12 +72,13 @@ impl Decoded {
 
     /// Allocating the buffers costs as much as decoding.
     fn into_memory(self) -> Vec<Vec<i64>> {
-        let Self { root, parent, kind, numbers, error, hash, .. } = self;
+        let Self { root, parent, kind, numbers, error, hash, stored, .. } = self;
         let parent = match parent {
             Parents::Dictionary(texts) => texts.indexes,
             Parents::Prefixes(_) => Values::Nothing,
         };
-        let values = [root, parent, kind, error.indexes, hash.indexes].into_iter().chain(numbers);
+        let values =
+            [root, parent, kind, error.indexes, hash.indexes].into_iter().chain(numbers).chain(stored);
         let memory = values.filter_map(|values| match values {
             Values::Each(values) | Values::Some(values, _) => Some(values),
             Values::Nothing | Values::Same(_) => None,
@@ -91,6 +101,34 @@ impl Decoded {
             Parents::Prefixes(prefixes) => prefixes.current(),
         };
         Some(Key { root: self.root.get(row)? as u32, parent, name: self.names.get(row)? })
+    }
+
+    /// `false` if rows are read in their order only.
+    pub(super) fn has_random_access(&self) -> bool {
+        matches!(self.parent, Parents::Dictionary(_))
+    }
+
+    /// The row with this key, if rows have random access and ascend.
+    pub(super) fn row_of(&self, key: &Key<'_>) -> Option<usize> {
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.key(middle)? < *key { low = middle + 1 } else { high = middle }
+        }
+        self.key(low).filter(|there| there == key).map(|_| low)
+    }
+
+    /// The row with this key, by reading all before it; only once.
+    pub(super) fn search(&mut self, key: &Key<'_>) -> Result<Option<usize>> {
+        for row in 0..self.rows {
+            self.go_to(row).ok_or_else(malformed)?;
+            match self.key(row).ok_or_else(malformed)?.cmp(key) {
+                Ordering::Less => {}
+                Ordering::Equal => return Ok(Some(row)),
+                Ordering::Greater => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn directory_end(&self, row: usize) -> usize {
@@ -134,6 +172,18 @@ impl Decoded {
         let end =
             |row: usize| row.checked_sub(1).and_then(|last| self.names.ends.get(last)).copied().unwrap_or(0);
         end(rows.end).saturating_sub(end(rows.start))
+    }
+
+    /// Fails if only some numbers are there, or one is out of range.
+    pub(super) fn stored(&self, row: usize) -> Result<Option<Stored>> {
+        let numbers: [Option<i64>; STORED_NUMBERS] = std::array::from_fn(|at| self.stored[at].get(row));
+        match numbers {
+            [None, None, None, None, None] => Ok(None),
+            [Some(shard), Some(header), Some(data), Some(length), Some(hash)] => {
+                Stored::from_numbers([shard, header, data, length, hash]).map(Some).ok_or_else(malformed)
+            }
+            _ => Err(malformed()),
+        }
     }
 
     #[inline]

@@ -19,7 +19,9 @@ use zstd::bulk::Compressor;
 use super::columns::{Columns, Dictionary, Parents, Paths, Present, StoredNumbers};
 use super::encoding::{delta, runs};
 use super::gathered::Gathered;
-use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, schema};
+use super::schema::{
+    COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, column, columns, schema,
+};
 use crate::packed::{self, unpack_numbers};
 
 /// Longer values are no column bounds.
@@ -40,20 +42,22 @@ pub(super) struct Encoder {
     level: ZstdLevel,
     compressor: Compressor<'static>,
     roots: Arc<[Vec<u8>]>,
+    is_pack: bool,
     columns: Columns,
     parent: Vec<u8>,
     plain: Vec<u8>,
 }
 
 impl Encoder {
-    pub(super) fn new(level: i32, roots: Arc<[Vec<u8>]>) -> Result<Self> {
-        let schema = Arc::new(SchemaDescriptor::new(schema()?));
+    pub(super) fn new(level: i32, roots: Arc<[Vec<u8>]>, is_pack: bool) -> Result<Self> {
+        let schema = Arc::new(SchemaDescriptor::new(schema(is_pack)?));
         let (level, compressor) = (ZstdLevel::try_new(level)?, Compressor::new(level)?);
         Ok(Self {
             schema,
             level,
             compressor,
             roots,
+            is_pack,
             columns: Columns::new(),
             parent: Vec::new(),
             plain: Vec::new(),
@@ -75,7 +79,7 @@ impl Encoder {
             bytes: TrackedWrite::new(memory),
             written: Vec::new(),
         };
-        chunks.all(&mut self.columns)?;
+        chunks.all(&self.columns, self.is_pack)?;
         let Chunks { bytes, written, .. } = chunks;
         let bytes = Bytes::from(bytes.into_inner()?);
         Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: rows })
@@ -83,8 +87,9 @@ impl Encoder {
 
     fn fill(&mut self, rows: &Gathered) -> Result<()> {
         let damaged = || ParquetError::General("rows are not as they were packed".to_owned());
-        let Self { columns, parent, roots, .. } = self;
+        let Self { columns, parent, roots, is_pack, .. } = self;
         parent.clear();
+        let mut stored = rows.stored.iter().peekable();
         let (mut bytes, mut odd) = (&rows.bytes[..], rows.odd.iter().peekable());
         let (mut row, mut last_root) = (0, None);
         for directory in &rows.directories {
@@ -99,6 +104,8 @@ impl Encoder {
             if directory.in_columns {
                 let whole = packed::columns::Columns::take(&mut bytes, directory.rows as usize);
                 columns.add_whole(root, parent, &whole.ok_or_else(damaged)?);
+                // A pack adds its rows one by one.
+                debug_assert!(!*is_pack, "rows without their places");
                 row += directory.rows as usize;
                 continue;
             }
@@ -114,6 +121,9 @@ impl Encoder {
                 match odd.next_if(|odd| odd.row == row) {
                     Some(odd) => columns.push_odd(odd.error.as_deref(), odd.hash.as_ref()),
                     None => columns.push_odd(None, None),
+                }
+                if *is_pack {
+                    columns.push_stored(stored.next_if(|(at, _)| *at == row).map(|(_, stored)| stored));
                 }
                 row += 1;
             }
@@ -136,8 +146,8 @@ struct Chunks<'e> {
 type DictionaryPage = Option<(Vec<u8>, usize)>;
 
 impl Chunks<'_> {
-    fn all(&mut self, columns: &mut Columns) -> Result<()> {
-        for number in 0..COLUMNS.len() {
+    fn all(&mut self, columns: &Columns, is_pack: bool) -> Result<()> {
+        for number in 0..self::columns(is_pack).count() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
             match number {
                 ROOT => self.numbers(None, &columns.root.values, Some(&columns.root.runs))?,
@@ -156,7 +166,10 @@ impl Chunks<'_> {
                 ERROR => self.texts(Some(&columns.has_error), &columns.error)?,
                 HASH => self.hashes(&columns.has_hash, &columns.hash)?,
                 _ => {
-                    let numbers = &columns.numbers[number - NUMBERS_AT];
+                    let numbers = match number.checked_sub(COLUMNS.len()) {
+                        Some(at) => &columns.stored[at],
+                        None => &columns.numbers[number - NUMBERS_AT],
+                    };
                     let (values, runs) = match &numbers.stored {
                         StoredNumbers::Each(values) => (values, None),
                         StoredNumbers::Dictionary(dictionary) => {
@@ -192,7 +205,7 @@ impl Chunks<'_> {
         values: &[i64],
         runs: Option<&[runs::Run]>,
     ) -> Result<()> {
-        let column = &COLUMNS[self.written.len()];
+        let column = column(self.written.len());
         let nulls = present.map_or(0, |present| self.rows - present.values);
         self.begin(present);
         match runs {
@@ -271,7 +284,7 @@ impl Chunks<'_> {
     }
 
     fn column(&mut self, dictionary: DictionaryPage, statistics: Statistics) -> Result<()> {
-        self.column_as(dictionary, statistics, COLUMNS[self.written.len()].stored)
+        self.column_as(dictionary, statistics, column(self.written.len()).stored)
     }
 
     fn column_as(

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::common_bytes as common;
-use crate::row::{Key, Row};
+use crate::row::{Key, Row, Stored};
 
 #[derive(Default)]
 pub(super) struct Gathered {
@@ -17,6 +17,8 @@ pub(super) struct Gathered {
     pub(super) row_path_bytes: usize,
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
+    /// With the number of the row.
+    pub(super) stored: Vec<(usize, Stored)>,
     pub(super) rows: usize,
     pub(super) memory: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl Gathered {
         (self.directory_path_bytes, self.row_path_bytes) = (0, 0);
         self.bytes.clear();
         self.odd.clear();
+        self.stored.clear();
         self.rows = 0;
     }
 }

@@ -29,6 +29,7 @@ mod fuzz;
 mod gathered;
 mod inventory;
 mod open;
+mod pack_index;
 mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -41,6 +42,7 @@ use parquet::file::metadata::ParquetMetaData;
 pub use self::fuzz::fuzz;
 pub use folder::PARTS_FILE;
 pub use inventory::Inventory;
+pub use pack_index::PackIndex;
 pub use schema::named_numbers;
 pub use write::{GROUP_ROWS, WriteOptions, Writer, note};
 

@@ -1,5 +1,6 @@
 //! One file of an inventory; foreign, damaged and newer files get different errors.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -16,14 +17,14 @@ use twox_hash::XxHash64 as Hasher;
 use super::chunk;
 use super::contained::Contained;
 use super::decode::Decoded;
-use super::schema::{ACCESSED, COLUMNS, Column};
+use super::schema::{ACCESSED, Column, columns};
 use super::window::Window;
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum, value};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::open_at_once::open_to_read;
 use crate::recognize::{ADDED, METADATA_KEY};
-use crate::row::{Key, Row};
+use crate::row::{Key, OwnedRow, Row, Stored};
 use crate::rows::{Ascending, Building, Rows};
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -47,6 +48,8 @@ pub(super) struct Part {
     /// `None` for parts, whose directories may have their rows in other parts.
     contained: Option<Contained>,
     given: u64,
+    /// First keys of row groups that lookups have met.
+    firsts: HashMap<usize, (u32, Vec<u8>, Vec<u8>)>,
 }
 
 impl Part {
@@ -68,7 +71,7 @@ impl Part {
         let file = SerializedFileReader::new_with_options(window.clone(), ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
         let metadata = metadata(file.metadata(), path, is_checked)?;
-        let places = places(file.metadata()).map_err(|reason| malformed(path, &reason))?;
+        let places = places(file.metadata(), false).map_err(|reason| malformed(path, &reason))?;
         Ok(Self {
             path: path.to_owned(),
             checksums: value(file.metadata(), CHECKSUMS_KEY).unwrap_or_default().to_owned(),
@@ -83,6 +86,7 @@ impl Part {
             next: 0,
             order: Ascending::default(),
             given: 0,
+            firsts: HashMap::new(),
         })
     }
 
@@ -100,6 +104,58 @@ impl Part {
 
     pub(super) fn columns(&self) -> usize {
         self.places.iter().flatten().count()
+    }
+
+    /// Also reads the further columns of the index of a pack. Errors: [`ErrorKind::Malformed`] without them.
+    pub(super) fn with_stored(mut self) -> Result<Self> {
+        let missing = |_| malformed(&self.path, "an inventory, but not the index of a pack");
+        self.places = places(self.file.metadata(), true).map_err(missing)?;
+        Ok(self)
+    }
+
+    pub(super) fn last_row(&self) -> Option<Row<'_>> {
+        self.group.row(self.next.checked_sub(1)?)
+    }
+
+    /// Place of the row that [`Rows::next_row`] returned last.
+    pub(super) fn stored(&self) -> Result<Option<Stored>> {
+        let row = self.next.saturating_sub(1);
+        self.group.stored(row).map_err(|error| damaged(&self.path, error))
+    }
+
+    /// Looks up a row by its key, in one row group, which stays decoded. Rows must not be read in order afterwards.
+    pub(super) fn find(&mut self, key: &Key<'_>) -> Result<Option<(OwnedRow, Option<Stored>)>> {
+        let (mut low, mut high) = (0, self.file.num_row_groups());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.first_of(middle)? <= *key { low = middle + 1 } else { high = middle }
+        }
+        let Some(group) = low.checked_sub(1) else { return Ok(None) };
+        if self.next_group != group + 1 || !self.group.has_random_access() {
+            self.load(group)?;
+        }
+        let damaged = |error| damaged(&self.path, error);
+        let row = match self.group.has_random_access() {
+            true => self.group.row_of(key),
+            // Paths as prefixes are read forwards only.
+            false => self.group.search(key).map_err(damaged)?,
+        };
+        let Some(row) = row else { return Ok(None) };
+        let stored = self.group.stored(row).map_err(damaged)?;
+        Ok(self.group.row(row).map(|row| (OwnedRow::from(row), stored)))
+    }
+
+    /// Key of the first row of a group.
+    fn first_of(&mut self, group: usize) -> Result<Key<'_>> {
+        if !self.firsts.contains_key(&group) {
+            self.load(group)?;
+            self.group.go_to(0).ok_or_else(|| damaged(&self.path, chunk::malformed()))?;
+            let Key { root, parent, name } =
+                self.group.key(0).ok_or_else(|| damaged(&self.path, chunk::malformed()))?;
+            self.firsts.insert(group, (root, parent.to_vec(), name.to_vec()));
+        }
+        let (root, parent, name) = &self.firsts[&group];
+        Ok(Key { root: *root, parent, name })
     }
 
     /// Key of the next row, which stays the next.
@@ -120,17 +176,22 @@ impl Part {
                     false => Err(malformed(&self.path, &format!("{given} rows instead of {rows}"))),
                 };
             }
-            self.hold(self.next_group)?;
-            let group =
-                self.file.get_row_group(self.next_group).map_err(|error| damaged(&self.path, error))?;
-            self.next_group += 1;
-            let spare = std::mem::take(&mut self.group);
-            self.next = 0;
-            self.group =
-                Decoded::read(&*group, &self.places, spare).map_err(|error| damaged(&self.path, error))?;
+            self.load(self.next_group)?;
         }
         self.group.go_to(self.next).ok_or_else(|| damaged(&self.path, chunk::malformed()))?;
         Ok(true)
+    }
+
+    /// The row group is the current one, and the one after it the next.
+    fn load(&mut self, number: usize) -> Result<()> {
+        self.hold(number)?;
+        let group = self.file.get_row_group(number).map_err(|error| damaged(&self.path, error))?;
+        self.next_group = number + 1;
+        let spare = std::mem::take(&mut self.group);
+        self.next = 0;
+        self.group =
+            Decoded::read(&*group, &self.places, spare).map_err(|error| damaged(&self.path, error))?;
+        Ok(())
     }
 
     fn hold(&self, group: usize) -> Result<()> {
@@ -318,7 +379,7 @@ fn fits_checksum(file: &ParquetMetaData, metadata: &str) -> bool {
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-fn places(file: &ParquetMetaData) -> std::result::Result<Vec<Option<usize>>, String> {
+fn places(file: &ParquetMetaData, is_pack: bool) -> std::result::Result<Vec<Option<usize>>, String> {
     let schema = file.file_metadata().schema_descr();
     let place = |column: &Column| {
         let is_it = |there: &ColumnDescPtr| there.name() == column.name;
@@ -334,5 +395,5 @@ fn places(file: &ParquetMetaData) -> std::result::Result<Vec<Option<usize>>, Str
             found => Ok(found),
         }
     };
-    COLUMNS.iter().map(place).collect()
+    columns(is_pack).map(place).collect()
 }

@@ -7,7 +7,7 @@ use parquet::errors::Result;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr, WriterVersion};
 use parquet::schema::types::{Type as SchemaType, TypePtr};
 
-use crate::row::{Facts, NUMBERS};
+use crate::row::{Facts, NUMBERS, STORED_NUMBERS};
 
 #[derive(Clone, Copy)]
 pub(super) struct Column {
@@ -60,6 +60,25 @@ pub(super) static COLUMNS: [Column; 21] = [
     optional("sha256", Kind::Bytes, Encoding::PLAIN),
 ];
 
+/// Further columns of the index of a pack, as [`Stored::numbers`](crate::Stored::numbers). Readers of inventories ignore them.
+pub(super) static STORED: [Column; STORED_NUMBERS] = [
+    optional("shard", Kind::Int32, Encoding::RLE_DICTIONARY),
+    optional("header_offset", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("data_offset", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("data_length", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("attributes_hash", Kind::Unsigned64, Encoding::RLE_DICTIONARY),
+];
+
+/// Columns of a file in their order.
+pub(super) fn columns(is_pack: bool) -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().chain(STORED.iter().take(if is_pack { STORED.len() } else { 0 }))
+}
+
+/// The column with this number in a file.
+pub(super) fn column(number: usize) -> &'static Column {
+    COLUMNS.get(number).unwrap_or_else(|| &STORED[number - COLUMNS.len()])
+}
+
 pub(super) const ROOT: usize = 0;
 pub(super) const PARENT: usize = 1;
 pub(super) const NAME: usize = 2;
@@ -104,14 +123,15 @@ impl Column {
     }
 }
 
-pub(super) fn schema() -> Result<TypePtr> {
-    static SCHEMA: OnceLock<TypePtr> = OnceLock::new();
-    if let Some(schema) = SCHEMA.get() {
+pub(super) fn schema(is_pack: bool) -> Result<TypePtr> {
+    static SCHEMAS: [OnceLock<TypePtr>; 2] = [OnceLock::new(), OnceLock::new()];
+    let kept = &SCHEMAS[usize::from(is_pack)];
+    if let Some(schema) = kept.get() {
         return Ok(Arc::clone(schema));
     }
-    let fields = COLUMNS.iter().map(|column| column.schema().map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    let fields = columns(is_pack).map(|column| column.schema().map(Arc::new)).collect::<Result<Vec<_>>>()?;
     let schema = SchemaType::group_type_builder("inventory").with_fields(fields).build()?;
-    Ok(Arc::clone(SCHEMA.get_or_init(|| Arc::new(schema))))
+    Ok(Arc::clone(kept.get_or_init(|| Arc::new(schema))))
 }
 
 pub(super) fn properties() -> WriterPropertiesPtr {

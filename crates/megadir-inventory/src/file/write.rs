@@ -19,7 +19,7 @@ use crate::open_at_once::open_to_read;
 use crate::packed::PackedRows;
 use crate::recognize::{FileKind, METADATA_KEY};
 use crate::replacement::Replacement;
-use crate::row::{Key, Row};
+use crate::row::{Key, Row, Stored};
 use crate::rows::{Ascending, Sink};
 use crate::scan::Excluded;
 
@@ -91,9 +91,19 @@ impl Writer {
     /// Begins an inventory at `path`; `roots` are the absolute paths of the trees, in order. Errors:
     /// [`ErrorKind::BadOption`] if Zstandard does not support the level, or as [`Replacement::create`].
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
+        Self::with_columns(path, roots, options, false)
+    }
+
+    /// Begins the index of a pack: an inventory with further columns, whose rows come by [`Writer::add_stored`]. Errors: as
+    /// [`Writer::create`].
+    pub fn of_pack(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
+        Self::with_columns(path, roots, options, true)
+    }
+
+    fn with_columns(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions, is_pack: bool) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
-        let encoder = || Encoder::new(options.level, Arc::clone(&roots)).map_err(level);
+        let encoder = || Encoder::new(options.level, Arc::clone(&roots), is_pack).map_err(level);
         let mut threads = Vec::new();
         for _ in 0..options.threads {
             // If the system allows no thread, the caller's encodes.
@@ -102,7 +112,8 @@ impl Writer {
         }
         let inline = threads.is_empty().then(|| encoder().map(Box::new)).transpose()?;
         let replacement = Replacement::create(path, FileKind::Inventory)?;
-        let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
+        let file =
+            schema(is_pack).and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
         Ok(Self {
             file: file.map_err(|error| failed(path, error))?,
             path: path.to_owned(),
@@ -122,6 +133,13 @@ impl Writer {
     /// Files that a scan must skip: this one and the one it replaces.
     pub fn excluded(&self) -> Vec<Excluded> {
         self.file.inner().excluded()
+    }
+
+    /// Adds a row of the index of a pack; `None` for an entry that the shards do not hold. Errors: as [`Sink::add`].
+    pub fn add_stored(&mut self, row: &Row<'_>, stored: Option<Stored>) -> Result<()> {
+        let number = self.gathered.rows;
+        self.gathered.stored.extend(stored.map(|stored| (number, stored)));
+        self.add(row)
     }
 
     /// Keeps a text in the file's metadata, for [`note`]. Other programs ignore it.

@@ -83,6 +83,7 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-lab", &["megadir-sys", "megadir", "megadir-record"]),
     allowed("megadir-mpi", &["megadir-sys"]),
     allowed("megadir-tasks", &["megadir", "megadir-inventory"]),
+    allowed("megadir-pack", &["megadir", "megadir-inventory"]),
     allowed(
         "megadir-bench",
         &["megadir-sys", "megadir", "megadir-lab", "megadir-mpi", "megadir-stats", "megadir-record"],
@@ -96,6 +97,7 @@ static ALLOWED: &[Allowed] = &[
             "megadir-advise",
             "megadir-inventory",
             "megadir-mpi",
+            "megadir-pack",
             "megadir-bench",
             "megadir-report",
             "megadir-record",

@@ -16,6 +16,7 @@ static DONE: &[&str] = &[
     "megadir-inventory",
     "megadir-lab",
     "megadir-mpi",
+    "megadir-pack",
     "megadir-record",
     "megadir-report",
     "megadir-stats",

@@ -286,6 +286,17 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     (
+        "docs/pack.md",
+        &[
+            ("megadir pack create project packed", Runs),
+            // Each command begins with files that are written again.
+            ("megadir pack verify packed project", Smaller(&[("packed project", "packed")])),
+            ("megadir pack cat packed notes.txt", Smaller(&[("notes.txt", "one")])),
+            ("megadir list -r --match '*.txt' packed/index.parquet", Runs),
+            ("megadir pack extract --match '*.txt' packed restored", Runs),
+        ],
+    ),
+    (
         "docs/parallel.md",
         &[
             ("megadir scan project --split 100k,100GB --lists lists", Runs),

@@ -1,0 +1,42 @@
+//! Packs: a tree with very many files as tar files of bounded size, which any tar reads, and an inventory as their index.
+//!
+//! * [`pack`] writes a pack, and continues one that was interrupted.
+//! * [`verify`] reads it again, and compares it with the tree if one is given.
+//! * [`Pack`] reads single members, and [`extract`] writes them into a directory.
+//!
+//! The index is a Parquet file that every reader of inventories reads; its further columns have the place of each member in the shards. It is
+//! written last: without it there is no pack. The tree is never changed. Linux only.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `layout.rs` | names of the files of a pack, and what its index says about the shards |
+//! | `entry.rs` | rows as bytes: in the order of inodes, in the order of paths, and in the journal of a shard |
+//! | `member.rs` | headers of a member: ustar and pax, written and read |
+//! | `below.rs` | open directories below a tree, by path |
+//! | `source.rs` | reads entries of the tree, and again if they change meanwhile |
+//! | `shard.rs`, `journal.rs` | shards as they are written; what makes a finished one worth keeping |
+//! | `write.rs`, `unfinished.rs` | the whole of packing; packs that were interrupted |
+//! | `read.rs` | members of a finished pack |
+//! | `verify.rs`, `extract.rs` | the pack compared with its index and its tree; members as files |
+
+#![cfg(target_os = "linux")]
+#![warn(missing_docs)]
+
+mod below;
+mod entry;
+mod extract;
+mod journal;
+mod layout;
+mod member;
+mod read;
+mod shard;
+mod source;
+mod unfinished;
+mod verify;
+mod write;
+
+pub use extract::{ExtractOptions, ExtractWatch, Extracted, extract};
+pub use layout::{INDEX, index_path};
+pub use read::{Pack, PackedEntry};
+pub use verify::{Verified, VerifyOptions, VerifyWatch, verify};
+pub use write::{PackEvent, PackOptions, PackWatch, Packed, pack};

@@ -1,0 +1,644 @@
+//! Packs a tree: reads it in the order of inodes, writes shards, and at the end the index.
+//!
+//! ```text
+//! scan -> Sorter (inode) -> groups (names of a file) -> threads: read, hash, headers -> chunks in order -> shards, journals
+//!                             journals of kept shards -^                                            `-> Sorter (path) -> index
+//! ```
+//!
+//! Both sorts spill to temporary files in the directory of the pack; a chunk holds at most [`CHUNK_BYTES`] and one file more. Inodes that
+//! are near each other are read one after the other, which is the order of the disk on ext4, XFS and btrfs.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
+use megadir_inventory::{
+    Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer, scan,
+};
+use sha2::{Digest, Sha256};
+
+use crate::entry::{Entry, Origin, is_unchanged};
+use crate::journal;
+use crate::layout::{NOTE_KEY, Note};
+use crate::member::{Attributes, Member, MemberKind, attributes_hash};
+use crate::read::OpenShards;
+use crate::shard::Shards;
+use crate::source::{Chunk, First, Group, Opened, Place, Read, Source, TRIES, Unread};
+use crate::unfinished::Unfinished;
+
+/// Each of the scan and the two sorts.
+const SORT_BYTES: usize = 8 << 20;
+const CHUNK_BYTES: u64 = 512 << 10;
+const CHUNK_ENTRIES: usize = 256;
+/// A file with more names is stored more than once.
+const GROUP_ENTRIES: usize = 1 << 14;
+/// Fewer than in an inventory, so that one member is found quickly.
+const GROUP_ROWS: usize = 1 << 14;
+const PIECE_BYTES: usize = 1 << 20;
+const ZERO: [u8; 4096] = [0; 4096];
+
+/// Settings of a pack.
+pub struct PackOptions {
+    /// Largest size of a shard, bytes, unless a single file is larger.
+    pub shard_bytes: u64,
+    /// Number of threads that read files.
+    pub threads: usize,
+}
+
+/// Event while a tree is packed.
+pub enum PackEvent<'e> {
+    /// The tree is scanned.
+    Scan(TreeEvent<'e>),
+    /// Shards of an interrupted run are kept: their number.
+    Kept(u32),
+    /// Number of entries packed so far, with those of kept shards.
+    Packed(u64),
+    /// An entry is not in the pack, or a directory could not be read.
+    Failed(&'e Error),
+}
+
+/// Result of packing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// Entries in the shards.
+    pub entries: u64,
+    /// Number of shards.
+    pub shards: u32,
+    /// Length of all shards, bytes.
+    pub bytes: u64,
+    /// Entries of the tree that are not in the pack, and directories that could not be read.
+    pub failed: u64,
+    /// Shards of an interrupted run among them.
+    pub kept_shards: u32,
+    /// The pack was finished before, by a run that was killed just then. Other numbers are of its index.
+    pub was_finished: bool,
+}
+
+/// Callback of packing, which may request a stop.
+pub type PackWatch<'w> = dyn FnMut(PackEvent<'_>) -> ControlFlow<()> + 'w;
+
+/// Packs the tree `source` into the directory `destination`, which is created if it is missing. Continues a pack of the same tree that was
+/// interrupted. Returns `None` if `watch` requested a stop; the next run continues.
+///
+/// The index is written last. If an entry cannot be read, or changes each time that it is read, its row has an error and no place.
+///
+/// Errors: the tree cannot be opened, the directory is not empty or lies in the tree, or a file of the pack cannot be written.
+pub fn pack(
+    source: &Path,
+    destination: &Path,
+    options: &PackOptions,
+    watch: &mut PackWatch<'_>,
+) -> Result<Option<Packed>> {
+    let top = Dir::open(source)?;
+    let unfinished = Unfinished::begin(destination, &top)?;
+    if unfinished.has_index {
+        return was_finished(unfinished).map(Some);
+    }
+    let mut reader = Source::new(&top)?;
+    let kept = unfinished.keep(&mut reader)?;
+    let kept_shards = kept.len() as u32;
+    if kept_shards > 0 && watch(PackEvent::Kept(kept_shards)).is_break() {
+        return Ok(None);
+    }
+    let spill = |error| Error::io("sort in temporary files of", destination, error);
+    let sorter = || Sorter::new(SORT_BYTES, unfinished.directory.path().to_owned());
+    let mut shards = Vec::new();
+    let mut order = Order { sorter: sorter(), error: None, destination: unfinished.directory.id()?.into() };
+    for (mut file, bytes) in kept {
+        shards.push(bytes);
+        let read = journal::read(&mut file, |key, item, _| order.sorter.add(key, item).map(|()| true));
+        read.map_err(spill)?;
+    }
+    let scan_options = ScanOptions::new(options.threads, SORT_BYTES, unfinished.directory.path().to_owned());
+    let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
+    let scanned = scan(&[source.to_owned()], &scan_options, &mut watch_scan, &mut order);
+    if let Some(error) = order.error.take() {
+        return Err(error);
+    }
+    let Some(metadata) = scanned? else { return Ok(None) };
+    let shards = Shards::new(unfinished.directory.again()?, options.shard_bytes, shards);
+    let mut work = Work {
+        reader,
+        shards,
+        paths: sorter(),
+        watch,
+        readers: Readers::start(&top, options.threads)?,
+        ready: VecDeque::new(),
+        group: Vec::new(),
+        batch: Batch::default(),
+        kept: None,
+        packed: Packed { kept_shards, ..Packed::default() },
+        failed_rows: 0,
+        spill: &spill,
+    };
+    let flow = work.all(order.sorter)?;
+    if flow.is_break() {
+        return Ok(None);
+    }
+    let Work { shards, paths, mut packed, failed_rows, .. } = work;
+    packed.shards = shards.finished.len() as u32;
+    packed.bytes = shards.finished.iter().sum();
+    let metadata = Metadata { failed: failed_rows, ..metadata };
+    packed.failed = failed_rows;
+    unfinished.check_in_place()?;
+    write_index(&unfinished, paths, &shards.finished, metadata, &spill)?;
+    unfinished.check_in_place()?;
+    unfinished.finish()?;
+    Ok(Some(packed))
+}
+
+fn was_finished(unfinished: Unfinished) -> Result<Packed> {
+    let (index, mut packed) = (unfinished.index(), Packed { was_finished: true, ..Packed::default() });
+    let note = Note::read(&index)?;
+    (packed.shards, packed.bytes) = (note.shards.len() as u32, note.shards.iter().sum());
+    let mut shards = OpenShards::of(&index)?;
+    (0..packed.shards).try_for_each(|shard| shards.length(shard).map(|_| ()))?;
+    let rows = PackIndex::open(&index)?;
+    packed.failed = rows.metadata().failed;
+    packed.entries = rows.metadata().rows.saturating_sub(packed.failed);
+    unfinished.finish()?;
+    Ok(packed)
+}
+
+fn write_index(
+    unfinished: &Unfinished,
+    paths: Sorter,
+    shards: &[u64],
+    mut metadata: Metadata,
+    spill: &dyn Fn(std::io::Error) -> Error,
+) -> Result<()> {
+    let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
+    let roots = metadata.roots.iter().map(|root| root.path.clone()).collect();
+    let index = unfinished.index();
+    let mut writer = Writer::of_pack(&index, roots, options)?;
+    metadata.rows = 0;
+    paths.finish(spill, |key, item| {
+        let entry = Entry::from_path(key, item).ok_or_else(|| unreadable(&index))?;
+        writer.add_stored(&entry.row(), entry.stored)?;
+        metadata.rows += 1;
+        Ok(true)
+    })?;
+    let note = serde_json::to_string(&Note::new(shards.to_vec()))
+        .map_err(|error| Error::new("write", &index, ErrorKind::Io, error.to_string()))?;
+    writer.add_note(NOTE_KEY, note);
+    writer.finish(&metadata).map(|_| ())
+}
+
+fn unreadable(path: &Path) -> Error {
+    Error::new("write", path, ErrorKind::Malformed, "a temporary file was changed by another program")
+}
+
+/// Identity of the directory of the pack.
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl From<megadir::DirId> for Identity {
+    fn from(id: megadir::DirId) -> Self {
+        Self { device: id.device, inode: id.inode }
+    }
+}
+
+/// Brings the rows of the scan into the order of inodes.
+struct Order {
+    sorter: Sorter,
+    error: Option<Error>,
+    destination: Identity,
+}
+
+impl Sink for Order {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let Identity { device, inode } = self.destination;
+        if row.facts.kind == FileType::Directory
+            && (row.facts.device, row.facts.inode) == (Some(device), Some(inode))
+        {
+            let reason =
+                "the directory of the pack lies in the tree, by another mount: name a directory outside";
+            self.error = Some(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
+            return Err(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
+        }
+        let entry = Entry::of(row, None);
+        self.sorter
+            .add(&entry.order_key(Origin::Tree), &entry.item())
+            .map_err(|error| Error::io("sort in temporary files of", "".as_ref(), error))
+    }
+}
+
+/// Groups that a thread reads at once.
+#[derive(Default)]
+struct Batch {
+    groups: Vec<Vec<Entry>>,
+    entries: usize,
+    bytes: u64,
+}
+
+struct Work<'w> {
+    /// For what is not read by the threads.
+    reader: Source,
+    shards: Shards,
+    paths: Sorter,
+    watch: &'w mut PackWatch<'w>,
+    readers: Readers,
+    /// Threads whose chunks are still to be taken, in order.
+    ready: VecDeque<usize>,
+    group: Vec<Entry>,
+    batch: Batch,
+    /// The last row of a kept shard.
+    kept: Option<Entry>,
+    packed: Packed,
+    failed_rows: u64,
+    spill: &'w dyn Fn(std::io::Error) -> Error,
+}
+
+impl Work<'_> {
+    fn all(&mut self, order: Sorter) -> Result<ControlFlow<()>> {
+        let mut flow = ControlFlow::Continue(());
+        let spill = self.spill;
+        order.finish(spill, |key, item| {
+            let entry = Entry::from_order(key, item).ok_or_else(|| unreadable("".as_ref()))?;
+            let is_kept = key.last() == Some(&(Origin::Shard as u8));
+            flow = self.entry(entry, is_kept)?;
+            Ok(flow.is_continue())
+        })?;
+        if flow.is_break() {
+            return Ok(flow);
+        }
+        self.end_group()?;
+        flow = self.send()?;
+        while flow.is_continue() && !self.ready.is_empty() {
+            flow = self.take()?;
+        }
+        if flow.is_continue() {
+            if let Some(kept) = self.kept.take() {
+                return Err(self.changed(&kept));
+            }
+            self.shards.finish_shard()?;
+        }
+        Ok(flow)
+    }
+
+    fn entry(&mut self, entry: Entry, is_kept: bool) -> Result<ControlFlow<()>> {
+        if is_kept {
+            match self.kept.replace(entry) {
+                Some(before) => return Err(self.changed(&before)),
+                None => return Ok(ControlFlow::Continue(())),
+            }
+        }
+        if let Some(kept) = self.kept.take() {
+            let is_it = (&kept.parent, &kept.name) == (&entry.parent, &entry.name);
+            if !is_it || !is_unchanged(&kept.facts, &entry.facts) {
+                return Err(self.changed(&kept));
+            }
+            self.packed.entries += 1;
+            return self.row(&Entry { error: entry.error, ..kept }).map(|()| ControlFlow::Continue(()));
+        }
+        if entry.facts.kind == FileType::Unknown {
+            self.row(&entry)?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let continues = self.group.last().is_some_and(|last| {
+            last.facts.kind == FileType::File
+                && (last.facts.kind, last.facts.inode, last.facts.device)
+                    == (entry.facts.kind, entry.facts.inode, entry.facts.device)
+                && self.group.len() < GROUP_ENTRIES
+        });
+        if !continues {
+            self.end_group()?;
+            if self.batch.entries >= CHUNK_ENTRIES || self.batch.bytes >= CHUNK_BYTES {
+                let flow = self.send()?;
+                self.group.push(entry);
+                return Ok(flow);
+            }
+        }
+        self.group.push(entry);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        let Some(first) = self.group.first() else { return Ok(()) };
+        self.batch.entries += self.group.len();
+        self.batch.bytes += first.facts.size_bytes.unwrap_or(0);
+        let group = std::mem::take(&mut self.group);
+        self.batch.groups.push(group);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<ControlFlow<()>> {
+        let groups = std::mem::take(&mut self.batch).groups;
+        if groups.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut flow = ControlFlow::Continue(());
+        if self.ready.len() == self.readers.in_flight_max() {
+            flow = self.take()?;
+        }
+        let thread = self.readers.send(groups);
+        self.ready.push_back(thread);
+        Ok(flow)
+    }
+
+    fn take(&mut self) -> Result<ControlFlow<()>> {
+        let Some(thread) = self.ready.pop_front() else { return Ok(ControlFlow::Continue(())) };
+        let chunk = self.readers.receive(thread)?;
+        self.append(&chunk)?;
+        self.readers.spare(chunk);
+        Ok((self.watch)(PackEvent::Packed(self.packed.entries)))
+    }
+
+    fn append(&mut self, chunk: &Chunk) -> Result<()> {
+        let (mut written, mut start) = (0, 0);
+        for group in &chunk.groups {
+            let Group { end, entries, large } = group;
+            if !large.is_empty() {
+                self.shards_write(&chunk.bytes[written..start])?;
+                written = start;
+                self.large(large)?;
+                continue;
+            }
+            if *end > start {
+                let (waiting, more) = ((start - written) as u64, (*end - start) as u64);
+                if !self.shards.has_room(waiting + more) {
+                    // What waits belongs to the current shard.
+                    self.shards_write(&chunk.bytes[written..start])?;
+                    written = start;
+                    self.shards.make_room(more)?;
+                }
+            }
+            let base = self.shards.position() + (start - written) as u64;
+            for read in entries {
+                self.read(read, base, start)?;
+            }
+            start = *end;
+        }
+        self.shards_write(&chunk.bytes[written..])
+    }
+
+    fn shards_write(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() { Ok(()) } else { self.shards.write(bytes) }
+    }
+
+    /// The group of the entry begins at `start` in its chunk, and at `base` in the shard.
+    fn read(&mut self, read: &Read, base: u64, start: usize) -> Result<()> {
+        match &read.place {
+            Ok(Place { header, data, data_length, attributes_hash }) => {
+                let from = |at: usize| base + (at - start) as u64;
+                let stored = Stored {
+                    shard: self.shards.number(),
+                    header_offset: from(*header),
+                    data_offset: from(*data),
+                    data_length: *data_length,
+                    attributes_hash: *attributes_hash,
+                };
+                self.packed(&read.entry, stored)
+            }
+            Err(error) => self.fail(&read.entry, error),
+        }
+    }
+
+    fn packed(&mut self, entry: &Entry, stored: Stored) -> Result<()> {
+        self.packed.entries += 1;
+        let packed = Entry { stored: Some(stored), error: None, ..entry.clone() };
+        let item = packed.item();
+        self.shards.note(&packed.order_key(Origin::Shard), &item)?;
+        match &entry.error {
+            None => self.paths.add(&packed.path_key(), &item).map_err(self.spill),
+            // A directory that could not be listed completely; the next run finds that by itself.
+            Some(_) => self.row(&Entry { error: entry.error.clone(), ..packed }),
+        }
+    }
+
+    fn fail(&mut self, entry: &Entry, error: &Error) -> Result<()> {
+        if entry.error.is_some() {
+            // The scan has reported it.
+            return self.row(&Entry { stored: None, ..entry.clone() });
+        }
+        let words = format!("{}: {}", error.operation(), error.reason());
+        let _ = (self.watch)(PackEvent::Failed(error));
+        self.row(&Entry { stored: None, error: Some(words), ..entry.clone() })
+    }
+
+    fn row(&mut self, entry: &Entry) -> Result<()> {
+        self.failed_rows += u64::from(entry.error.is_some());
+        self.paths.add(&entry.path_key(), &entry.item()).map_err(self.spill)
+    }
+
+    fn changed(&self, kept: &Entry) -> Error {
+        let path = crate::source::shown(self.reader.top().path(), &kept.path());
+        let reason = "it changed while an interrupted pack was continued: run the same command again";
+        Error::new("pack", &path, ErrorKind::Unavailable, reason)
+    }
+
+    /// Names of a file that is written in pieces.
+    fn large(&mut self, group: &[Entry]) -> Result<()> {
+        let mut first: Option<First> = None;
+        // Places of these are in the shard, not in a chunk.
+        let stored_at = |shard, header_offset, place: &Place| Stored {
+            shard,
+            header_offset,
+            data_offset: place.data as u64,
+            data_length: place.data_length,
+            attributes_hash: place.attributes_hash,
+        };
+        for entry in group {
+            let mut entry = entry.clone();
+            let mut link = Vec::new();
+            if let Some(place) = self.reader.link(&mut entry, first.as_ref(), &mut link) {
+                // A link stays in the shard of its file, even if that becomes a little longer.
+                let header = self.shards.position();
+                self.shards.write(&link)?;
+                self.packed(&entry, stored_at(self.shards.number(), header, &place))?;
+                continue;
+            }
+            // Another file may begin another shard, where links to the first are none.
+            first = None;
+            let mut done = Err(Unread::Changed);
+            for _ in 0..TRIES {
+                done = self.pieces(&mut entry)?;
+                if !matches!(done, Err(Unread::Changed)) {
+                    break;
+                }
+            }
+            match done {
+                Ok((place, attributes)) => {
+                    first = Some(First { path: entry.path(), facts: entry.facts, place, attributes });
+                    self.packed(&entry, stored_at(self.shards.number(), place.header as u64, &place))?;
+                }
+                Err(unread) => {
+                    let error = match unread {
+                        Unread::Failed(error) => error,
+                        Unread::Changed | Unread::Large => self.reader.changing(&entry),
+                    };
+                    self.fail(&entry, &error)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file in pieces; takes them back if it cannot be read as a whole.
+    fn pieces(&mut self, entry: &mut Entry) -> Result<std::result::Result<(Place, Attributes), Unread>> {
+        let opened = match self.reader.open(entry) {
+            Ok(opened) => opened,
+            Err(unread) => return Ok(Err(unread)),
+        };
+        let Opened { file, facts, attributes } = opened;
+        let size = facts.size_bytes.unwrap_or(0);
+        let mut headers = Vec::new();
+        let member = Member { kind: MemberKind::File, path: entry.path(), size_bytes: size, attributes };
+        member.write(&facts, &mut headers);
+        self.shards.make_room(size.saturating_add(headers.len() as u64))?;
+        let start = self.shards.position();
+        self.shards.write(&headers)?;
+        let data = self.shards.position();
+        let is_sparse = facts.allocated_bytes.is_some_and(|allocated| allocated < size);
+        let (mut hash, mut piece, mut rest) = (Sha256::new(), vec![0; PIECE_BYTES], size);
+        while rest > 0 {
+            let most = rest.min(PIECE_BYTES as u64) as usize;
+            let read = match rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut piece[..most])) {
+                Ok(0) => {
+                    self.shards.take_back(start)?;
+                    return Ok(Err(Unread::Changed));
+                }
+                Ok(read) => read,
+                Err(error) => {
+                    self.shards.take_back(start)?;
+                    return Ok(Err(Unread::Failed(self.reader.at("read", entry, error))));
+                }
+            };
+            let bytes = &piece[..read];
+            hash.update(bytes);
+            self.sparsely(bytes, is_sparse)?;
+            rest -= read as u64;
+        }
+        match self.reader.is_same(entry, &file, &facts) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.shards.take_back(start)?;
+                return Ok(Err(Unread::Changed));
+            }
+            Err(error) => {
+                self.shards.take_back(start)?;
+                return Ok(Err(Unread::Failed(error)));
+            }
+        }
+        self.shards.pad()?;
+        entry.facts = Facts { sha256: Some(hash.finalize().into()), ..facts };
+        let attributes_hash = attributes_hash(&member.attributes);
+        let (header, data) = (start as usize, data as usize);
+        Ok(Ok((Place { header, data, data_length: size, attributes_hash }, member.attributes)))
+    }
+
+    /// Blocks of zeros of a sparse file take no space in the shard either.
+    fn sparsely(&mut self, bytes: &[u8], is_sparse: bool) -> Result<()> {
+        if !is_sparse {
+            return self.shards.write(bytes);
+        }
+        for block in bytes.chunks(ZERO.len()) {
+            match block == &ZERO[..block.len()] {
+                true => self.shards.skip(block.len() as u64)?,
+                false => self.shards.write(block)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Threads that read groups; the results come in the order in which they were sent.
+struct Readers {
+    threads: Vec<Reader>,
+    /// Without threads, the caller's reads.
+    inline: Option<(Source, VecDeque<Chunk>)>,
+    sent: usize,
+    spare: Vec<Chunk>,
+}
+
+struct Reader {
+    tasks: Option<Sender<(Vec<Vec<Entry>>, Chunk)>>,
+    chunks: Receiver<Chunk>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Readers {
+    fn start(top: &Dir, threads: usize) -> Result<Self> {
+        let mut readers = Self { threads: Vec::new(), inline: None, sent: 0, spare: Vec::new() };
+        for _ in 0..threads {
+            let mut source = Source::new(top)?;
+            let (tasks, tasks_out) = bounded::<(Vec<Vec<Entry>>, Chunk)>(1);
+            let (chunks_in, chunks) = bounded(1);
+            let work = move || {
+                for (groups, mut chunk) in tasks_out {
+                    read(&mut source, groups, &mut chunk);
+                    if chunks_in.send(chunk).is_err() {
+                        return;
+                    }
+                }
+            };
+            // If the system allows no thread, the caller's reads.
+            let Ok(handle) = std::thread::Builder::new().name("megadir-pack".to_owned()).spawn(work) else {
+                break;
+            };
+            readers.threads.push(Reader { tasks: Some(tasks), chunks, handle: Some(handle) });
+        }
+        if readers.threads.is_empty() {
+            readers.inline = Some((Source::new(top)?, VecDeque::new()));
+        }
+        Ok(readers)
+    }
+
+    /// Two for each thread: one that it reads, and one that waits.
+    fn in_flight_max(&self) -> usize {
+        2 * self.threads.len().max(1)
+    }
+
+    fn send(&mut self, groups: Vec<Vec<Entry>>) -> usize {
+        let mut chunk = self.spare.pop().unwrap_or_default();
+        chunk.bytes.clear();
+        chunk.groups.clear();
+        if let Some((source, done)) = &mut self.inline {
+            read(source, groups, &mut chunk);
+            done.push_back(chunk);
+            return 0;
+        }
+        let thread = self.sent % self.threads.len();
+        self.sent += 1;
+        if let Some(tasks) = &self.threads[thread].tasks {
+            // A thread that has ended is found when its chunk is taken.
+            let _ = tasks.send((groups, chunk));
+        }
+        thread
+    }
+
+    fn receive(&mut self, thread: usize) -> Result<Chunk> {
+        let ended = || Error::new("pack", "".as_ref(), ErrorKind::Io, "a thread that reads has ended");
+        match &mut self.inline {
+            Some((_, done)) => done.pop_front().ok_or_else(ended),
+            None => self.threads[thread].chunks.recv().map_err(|_| ended()),
+        }
+    }
+
+    fn spare(&mut self, chunk: Chunk) {
+        self.spare.push(chunk);
+    }
+}
+
+fn read(source: &mut Source, groups: Vec<Vec<Entry>>, chunk: &mut Chunk) {
+    groups.into_iter().for_each(|group| source.group(group, chunk));
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        for reader in &mut self.threads {
+            reader.tasks = None;
+            // Dropping the receiver releases a thread that waits to send a chunk.
+            let (_, nobody) = bounded(0);
+            reader.chunks = nobody;
+            if let Some(handle) = reader.handle.take() {
+                let _ = handle.join();
+            }
+        }
+    }
+}
