@@ -1,9 +1,11 @@
 //! Mounting with the options of mount(8) in a namespace of its own, and unmounting what is held for a moment.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::CString;
+use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -68,8 +70,21 @@ fn split(options: &[String]) -> (MountFlags, CString) {
     (flags, CString::new(others.join(",")).unwrap_or_default())
 }
 
+type Job = Box<dyn FnOnce() + Send>;
+
 thread_local! {
-    static ENTERED: Cell<bool> = const { Cell::new(false) };
+    /// To a thread that stays in the namespace that this thread had before it entered its own.
+    static OUTSIDE: RefCell<Option<Sender<Job>>> = const { RefCell::new(None) };
+}
+
+/// Calls `work` on a thread outside of the run's own mount namespace.
+pub(crate) fn outside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let Some(jobs) = OUTSIDE.with_borrow(Clone::clone) else { return Ok(work()) };
+    let (sender, result) = channel();
+    let ended = || io::Error::other("a thread has ended");
+    let job: Job = Box::new(move || drop(sender.send(work())));
+    jobs.send(job).map_err(|_| ended())?;
+    result.recv().map_err(|_| ended())
 }
 
 pub fn may_mount() -> bool {
@@ -78,17 +93,21 @@ pub fn may_mount() -> bool {
 
 /// Enters the run's own mount namespace, once in each thread that opens a lab. Other processes do not see or hold later mounts.
 pub fn enter_namespace() -> Result<(), LabError> {
-    if ENTERED.get() {
+    if OUTSIDE.with_borrow(Option::is_some) {
         return Ok(());
     }
     if !may_mount() {
         return Err(LabError::Privileges);
     }
+    let (sender, jobs) = channel::<Job>();
+    let stay = std::thread::Builder::new().name("outside".into());
+    // Ends with this thread, which holds the sender.
+    stay.spawn(move || jobs.into_iter().for_each(|job| job())).map_err(LabError::failed("start a thread"))?;
     megadir_sys::process::own_mounts().map_err(LabError::failed("enter a mount namespace"))?;
     // Shared propagation would also mount everything in the parent namespace.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(LabError::failed("make the mount namespace private"))?;
-    ENTERED.set(true);
+    OUTSIDE.set(Some(sender));
     Ok(())
 }
 

@@ -62,6 +62,30 @@ impl Running {
         Ok(Self { child: command.spawn()?, output })
     }
 
+    /// Starts a program in the mount namespace that the process had before [`enter_namespace`](crate::mount::enter_namespace), with the
+    /// environment of [`start`](Self::start). Its output is `output`, if given. It outlives the thread until its input is closed.
+    pub(crate) fn start_outside(
+        path: &Path,
+        arguments: &[&OsStr],
+        input: PipeReader,
+        output: Option<File>,
+    ) -> io::Result<Self> {
+        let own = File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?);
+        let mut command = Command::new(path);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", FOLDERS.join(":"))
+            .env("LC_ALL", "C")
+            .stdin(input)
+            .stdout(output.map_or_else(|| own.try_clone().map(Stdio::from), |output| Ok(output.into()))?)
+            .stderr(own.try_clone()?)
+            .process_group(0);
+        // The command holds the files until then, which must be closed here.
+        let child = crate::mount::outside(move || command.spawn())??;
+        Ok(Self { child, output: own })
+    }
+
     pub(crate) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
         self.watch(control, |own| own.child.try_wait().map_err(LabError::failed("wait for a program")))
     }

@@ -15,10 +15,10 @@ mod writer;
 use serde::{Deserialize, Serialize};
 
 use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
-use crate::machine::{LabMount, Machine, Pressure};
+use crate::machine::{FsId, LabMount, Machine, Pressure};
 use crate::plan::Plan;
 use crate::ranks::Ranks;
-use crate::sample::{Sample, VoidReason};
+use crate::sample::{DiskCounts, Sample, VoidReason};
 
 pub use reader::{Cut, ReadError, Record, read, read_partly};
 pub use writer::{Chain, Writer};
@@ -96,4 +96,21 @@ pub struct End {
     pub pressure: Pressure,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
+    /// Of the disks made for the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskUse>,
+}
+
+/// What a disk has taken during the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskUse {
+    /// File system on the disk.
+    pub on: FsId,
+    /// Most memory at a time, bytes; `None` if it is not in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes_max: Option<u64>,
+    /// Of a modelled disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<DiskCounts>,
 }

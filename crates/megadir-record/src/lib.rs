@@ -36,8 +36,10 @@ pub use data::{
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
-pub use machine::{FileSystem, FsId, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable};
+pub use jsonl::{Chain, Cut, DiskUse, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
+pub use machine::{
+    FileSystem, FsId, LabDisk, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable,
+};
 pub use plan::axes::{self, AccessBy, Axes, Operation};
 pub use plan::{
     AGED_GROUP, Arm, ArmId, BreakEvenArms, CacheState, ExpectedFiles, FILE_SYSTEM_GROUP, Group, GroupRule,
@@ -45,7 +47,7 @@ pub use plan::{
     Work,
 };
 pub use ranks::{HostWork, Mount, RankTimes, Ranks};
-pub use sample::{Counted, Latency, Phase, Refused, Sample, Since, VoidReason};
+pub use sample::{Counted, DiskCounts, Latency, Phase, Refused, Sample, Since, VoidReason};
 #[doc(hidden)] // for `named!`
 pub use serde::{Deserialize, Serialize};
 

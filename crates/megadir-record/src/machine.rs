@@ -144,10 +144,32 @@ pub struct LabFileSystem {
     pub mount_options: String,
     /// Storage that holds it.
     pub place: Place,
+    /// Made for the run below the image; `None` for an image in the directory of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<LabDisk>,
     /// `true` if it is reformatted before each chain of arms, instead of remounted
     /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files on disk.
     #[serde(rename = "made_anew", default, skip_serializing_if = "std::ops::Not::not")]
     pub reformatted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LabDisk {
+    /// As in `--disk`, with every parameter, e.g. `memory` or `rotating:rpm=7200,seek_ms=8.5` and so on.
+    pub name: String,
+    /// Most memory that it may take, bytes; `None` before it is planned, or if it is not in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Memory that the plan expects it to take, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_bytes: Option<u64>,
+    /// `true` if its times are those of a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_model: bool,
+    /// Algorithm that it compresses with, e.g. `lzo-rle`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

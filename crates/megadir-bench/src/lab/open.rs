@@ -1,19 +1,23 @@
 //! An open lab: its namespace, its directory, and the creation of file systems.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
+use megadir_lab::{
+    Backing, Disk, DiskSpec, LabError, Mounted, Spec, device, make_image, missing, mount, tool,
+};
 use megadir_record::{FsId, LabFileSystem};
 
-use super::{Fact, Survey};
+use super::{Fact, SERVES_DISK, Survey, clean};
 use crate::control::RunControl;
+use crate::kind::WorkerCommand;
 use crate::os;
-use crate::workspace::{Leftovers, Workspace, remove_leftovers};
+use crate::workspace::{Leftovers, Workspace};
 
 /// Use it only on the thread that opened it, and close it after its file systems.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub struct Lab {
     /// Each with the upper bound of bytes written to it.
     images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
+    /// Program that serves modelled disks, with its first arguments.
+    server: Vec<OsString>,
 }
 
 impl Lab {
@@ -33,7 +39,7 @@ impl Lab {
         mount::enter_namespace()?;
         let doing = || format!("use '{}'", directory.display());
         let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
-        let leftovers = remove_leftovers(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
+        let leftovers = clean(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
         let workspace = Workspace::create(&path).map_err(LabError::failed(doing()))?;
         Ok(Self {
             workspace: Some(workspace),
@@ -41,7 +47,18 @@ impl Lab {
             leftovers,
             images: RefCell::default(),
             made: Cell::new(0),
+            server: Vec::new(),
         })
+    }
+
+    /// Names the program of this process's worker processes, which also serves modelled disks.
+    #[must_use]
+    pub fn served_by(self, worker: Option<&WorkerCommand>) -> Self {
+        let server = worker.map_or_else(Vec::new, |WorkerCommand { program, arguments }| {
+            let words = std::iter::once(program.clone().into_os_string()).chain(arguments.iter().cloned());
+            words.chain([OsString::from(SERVES_DISK)]).collect()
+        });
+        Self { server, ..self }
     }
 
     pub fn leftovers(&self) -> &Leftovers {
@@ -71,19 +88,44 @@ impl Lab {
     ) -> Result<Option<Disk>, LabError> {
         match backing {
             Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes).map(|()| None),
-            Backing::Image { bytes, written_bytes } => {
+            Backing::Image { bytes, written_bytes, disk } if disk.is_in_memory() => {
+                in_memory(spec, *written_bytes)?;
+                let directory = (workspace, workspace.path());
+                let sizes = (*bytes, *written_bytes);
+                Disk::in_memory(directory, sizes, spec.takes_large_sectors(), control).map(Some)
+            }
+            Backing::Image { bytes, written_bytes, disk } => {
                 let mut images = self.images.borrow_mut();
                 images.retain(|(image, _)| image.strong_count() > 0);
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
                 let may_grow = others.map(|(image, most)| unwritten_bytes(&image, most)).sum();
                 for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
                 let image = make_image(workspace, *bytes).map_err(LabError::failed("create an image"))?;
+                if !disk.is_default() {
+                    let place = (workspace, workspace.path());
+                    return self.modelled(disk, (&image, *bytes), place, control).map(Some);
+                }
                 let image = Arc::new(image);
                 images.push((Arc::downgrade(&image), *written_bytes));
                 let attached = Disk::attach(image, spec.takes_large_sectors());
                 attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
             }
             Backing::Device { path, erase } => device::open(spec, path, *erase, control).map(Some),
+        }
+    }
+
+    fn modelled(
+        &self,
+        disk: &DiskSpec,
+        image: (&File, u64),
+        place: (&Workspace, &Path),
+        control: RunControl<'_>,
+    ) -> Result<Disk, LabError> {
+        let unavailable = |reason: String| LabError::Unavailable { name: disk.kind.name.to_owned(), reason };
+        match disk.unavailable() {
+            Some(reason) => Err(unavailable(reason)),
+            None if self.server.is_empty() => Err(unavailable("no program serves it".into())),
+            None => Disk::rotating(&self.server, disk, image, place, control),
         }
     }
 
@@ -94,10 +136,14 @@ impl Lab {
         }
         let failed = LabError::failed(format!("use '{}'", directory.display()));
         let opened = File::open(directory).map_err(failed)?;
-        let mut may_grow: u64 = 0;
+        let (mut may_grow, mut in_memory_bytes): (u64, u64) = (0, 0);
         for (spec, backing) in all {
             match backing {
                 Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes)?,
+                Backing::Image { written_bytes, disk, .. } if disk.is_in_memory() => {
+                    in_memory_bytes = in_memory_bytes.saturating_add(*written_bytes);
+                    in_memory(spec, in_memory_bytes)?;
+                }
                 Backing::Image { written_bytes, .. } => {
                     for_image(spec, directory, &opened, *written_bytes, may_grow)?;
                     may_grow = may_grow.saturating_add(*written_bytes);
@@ -133,17 +179,18 @@ impl Drop for Lab {
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Calls `look` on a small mounted image of each file system; otherwise there is the reason. Fails if interrupted, or if
+/// Calls `look` on a small mounted image of each file system, on this disk; otherwise there is the reason. Fails if interrupted, or if
 /// unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
+    disk: &DiskSpec,
     control: RunControl<'_>,
     mut look: impl FnMut(&Mounted) -> T,
 ) -> Result<Vec<Result<T, String>>, LabError> {
     let probe = |spec: &Spec| {
         let bytes = spec.entry.smallest_bytes;
-        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
+        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE, disk: disk.clone() };
         match lab.make(spec, &backing, control) {
             Ok(mounted) => {
                 let seen = look(&mounted);
@@ -181,7 +228,7 @@ pub fn survey(directory: &Path, specs: &[Spec], control: RunControl<'_>) -> Resu
         }
         Err(error) => return Err(error),
     };
-    let probed = probe(&lab, specs, control, |mounted| mounted.describe(FsId(0)))?;
+    let probed = probe(&lab, specs, &DiskSpec::default(), control, |mounted| mounted.describe(FsId(0)))?;
     let facts = specs.iter().zip(probed).map(|(spec, found)| match found {
         Ok(proven) => fact(spec, None, Some(proven), control),
         Err(reason) => fact(spec, Some(reason), None, control),

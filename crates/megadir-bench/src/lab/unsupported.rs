@@ -36,6 +36,11 @@ impl Lab {
         refused()
     }
 
+    #[must_use]
+    pub fn served_by(self, _: Option<&crate::kind::WorkerCommand>) -> Self {
+        self
+    }
+
     pub fn leftovers(&self) -> &Leftovers {
         match *self {}
     }
@@ -59,6 +64,18 @@ impl Mounted {
     }
 
     pub fn describe(&self, _: FsId) -> LabFileSystem {
+        match *self {}
+    }
+
+    pub fn memory_used_max(&self) -> Option<u64> {
+        match *self {}
+    }
+
+    pub fn disk_counts(&self) -> Option<megadir_record::DiskCounts> {
+        match *self {}
+    }
+
+    pub fn memory_limit(&self) -> Option<u64> {
         match *self {}
     }
 

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use megadir::sizes;
 use megadir_record::{
-    Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabFileSystem,
-    Note, Order, Pair, Place, Plan, Role, Unavailable, Work,
+    Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabDisk,
+    LabFileSystem, Note, Order, Pair, Place, Plan, Role, Unavailable, Work,
 };
 
 use crate::kind::arms::add_pairs;
@@ -195,15 +195,25 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         let (inodes, bytes) = if keeps { needs.with_kept() } else { (needs.inodes, needs.space_bytes) };
         parts[place].spec.map_or(0, |spec| spec.image_bytes(inodes, bytes))
     };
+    // Of the room, which is space of a directory, or memory.
+    let taken = |place: usize, keeps: bool| match &parts[place].found.file_system.disk {
+        Some(disk) if !disk.is_model => {
+            in_memory(&needs[place], parts[place].spec, disk, bytes(place, keeps), keeps)
+        }
+        _ => bytes(place, keeps),
+    };
     let on_images = |place: &usize| matches!(parts[*place].found.file_system.place, Place::Image { .. });
     let all: Vec<usize> = (0..parts.len()).collect();
-    let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
-    let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
+    let total = |keeps: bool| {
+        let images = all.iter().copied().filter(on_images).map(|place| taken(place, keeps));
+        images.fold(0, u64::saturating_add)
+    };
+    let keeps = total(true) <= room_bytes;
     // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
     let mut too_small = Vec::new();
-    for index in all {
+    for &index in &all {
         let FoundFileSystem { file_system, bytes_max, .. } = parts[index].found;
         let (least, most) = (bytes(index, false), bytes(index, true));
         if least > *bytes_max {
@@ -215,7 +225,22 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             too_small.push((FsId(index as u32), reason));
         }
         let enough = least.saturating_mul(4).max(ROOMY_BYTES);
-        let shared = (share >> 20 << 20).min(most).min(enough).max(least);
+        let mut shared = (share >> 20 << 20).min(most).min(enough).max(least);
+        if let Some(disk) = plan.file_systems[index].disk.as_mut().filter(|disk| !disk.is_model) {
+            let (expected, all_expected) = (taken(index, keeps), total(keeps));
+            if all_expected > room_bytes {
+                let (needed, there) = (sizes::text(all_expected), sizes::text(room_bytes));
+                let reason =
+                    format!("its disk takes memory: {needed} are expected for all, and {there} are allowed");
+                too_small.push((FsId(index as u32), reason));
+            }
+            disk.expected_bytes = Some(expected);
+            // In proportion, and all together at most what is allowed.
+            let part = u128::from(expected) * u128::from(room_bytes) / u128::from(all_expected.max(1));
+            disk.memory_bytes = Some(u64::try_from(part).unwrap_or(u64::MAX) >> 20 << 20);
+            // With room for the files of all rounds they would be kept.
+            shared = least.saturating_mul(4).min(needs[index].kept_space_bytes).max(least);
+        }
         plan.file_systems[index].place = match &file_system.place {
             Place::Image { .. } => Place::Image { bytes: if keeps { most } else { shared }, direct_io: None },
             Place::Memory { .. } => Place::Memory { bytes: bytes(index, keeps).min(*bytes_max) },
@@ -223,6 +248,21 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         };
     }
     too_small
+}
+
+fn in_memory(needs: &Estimate, spec: Option<&Spec>, disk: &LabDisk, image_bytes: u64, keeps: bool) -> u64 {
+    let kept = |of: u64| if keeps { of } else { 0 };
+    let inodes = needs.inodes.saturating_add(kept(needs.kept_inodes));
+    spec.map_or(0, |spec| match disk.compression {
+        Some(_) => {
+            spec.packed_bytes(inodes, needs.contents_bytes.saturating_add(kept(needs.kept_contents_bytes)))
+        }
+        None => spec.written_bytes(
+            image_bytes,
+            inodes,
+            needs.space_bytes.saturating_add(kept(needs.kept_space_bytes)),
+        ),
+    })
 }
 
 pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Plan, PlanError> {

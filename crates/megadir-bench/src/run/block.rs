@@ -61,11 +61,17 @@ pub(crate) fn run_block(
     let work_block = before.block_in(directory);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
+    let disk_counts = |round_dirs: &RoundDirs<'_>| {
+        let volumes = &round_dirs.data_dirs.volumes;
+        volumes.disk_counts(&plan.data[arm.data.0 as usize])
+    };
+    let counts_before = disk_counts(round_dirs);
     let used_before = process_usage();
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(used_before);
+    let disk = counts_before.zip(disk_counts(round_dirs)).map(|(before, after)| after.since(before));
     let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
     let off = |change| files.map_or(Ok(0), |files| files_off(files, change, directory.at(), control));
     let (counted, refused) = match worked {
@@ -105,6 +111,7 @@ pub(crate) fn run_block(
             .latency()
             .filter(|_| block.phase == Phase::Measure && refused.is_none())
             .map(Box::new),
+        disk: disk.map(Box::new),
         voided: None,
         refused: refused.map(Box::new),
     })

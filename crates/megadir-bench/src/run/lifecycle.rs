@@ -173,6 +173,7 @@ impl Prepared<'_> {
             elapsed_ns: monotonic_ns().wrapping_sub(self.zero_ns),
             pressure: host::pressure(),
             null_loop_ns,
+            disks: self.volumes.disks(),
         };
         let recorded = recorded.and(listeners.record(&Line::End(end)));
         measured?;
@@ -180,8 +181,11 @@ impl Prepared<'_> {
         Ok(RunEnd { complete, interrupted: !complete && stopped, unequal_blocks: self.unequal_blocks })
     }
 
-    /// File systems on images without space to grow only report `EIO`.
+    /// File systems on images without space to grow, or on disks at the limit of their memory, only report `EIO`.
     fn of_images(&self, error: RunError) -> RunError {
+        if let Some((name, limit_bytes)) = self.volumes.full_disk() {
+            return RunError::MemoryFull { name, limit_bytes, error: Box::new(error) };
+        }
         let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
         let full = self.plan.file_systems.iter().any(on_image)
             && os::space(self.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);

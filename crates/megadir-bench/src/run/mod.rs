@@ -140,6 +140,9 @@ pub enum RunError {
     #[error("{error}; '{}', which holds the images, is full: free some space, or name another directory \
         with --dir", .path.display())]
     ImagesFull { path: PathBuf, error: Box<Self> },
+    #[error("{error}; the disk of {name} has taken the {} of memory that it may: make the study smaller, \
+        or allow more with --disk memory:limit=SIZE", amount("space", *.limit_bytes))]
+    MemoryFull { name: String, limit_bytes: u64, error: Box<Self> },
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]

@@ -84,7 +84,7 @@ pub(crate) fn prepare<'a>(
     let (mut volumes, plan) = match plan.file_systems.is_empty() {
         true => (Volumes::named(&path, open()?), plan),
         false if plan.compares_directories() => (Volumes::directories(&plan)?, plan),
-        false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
+        false => Volumes::mount(plan, &path, (request.erase_device, worker.as_ref()), control, &mut notes)?,
     };
     // The lab has its own mount namespace, where earlier descriptors belong to no mount.
     let directory = open()?;

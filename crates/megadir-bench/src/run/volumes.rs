@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
+use megadir_record::{Data, DataId, DiskCounts, DiskUse, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 
 use super::RunError;
 use crate::control::RunControl;
 use crate::host;
-use crate::lab::{Backing, Lab, LabError, Mounted, Spec};
+use crate::kind::WorkerCommand;
+use crate::lab::{Backing, DiskSpec, Lab, LabError, Mounted, Spec};
 use crate::note::NoteKind;
 use crate::os::{At, write_back};
 use crate::plan::{estimate_on, without};
@@ -55,12 +56,16 @@ pub(crate) fn wanted(
 ) -> Result<(Spec, Backing), RunError> {
     let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
     let spec = Spec::parse(&file_system.name).map_err(unknown)?;
+    let disk =
+        file_system.disk.as_ref().map(|disk| DiskSpec::parse(&disk.name)).transpose().map_err(unknown)?;
+    let memory_bytes = file_system.disk.as_ref().and_then(|disk| disk.memory_bytes);
     let backing = match &file_system.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => {
             // If the files of all rounds do not fit, the image is smaller.
             let (inodes, space_bytes) = estimate_on(plan, [file_system.id]).with_kept();
-            let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
-            Backing::Image { bytes: *bytes, written_bytes }
+            let written_bytes =
+                memory_bytes.unwrap_or_else(|| spec.written_bytes(*bytes, inodes, space_bytes));
+            Backing::Image { bytes: *bytes, written_bytes, disk: disk.unwrap_or_default() }
         }
         Place::Device { path } => Backing::Device { path: path.into(), erase: erase_device },
         Place::Directory { .. } => return Err(unknown("it is a directory, which is not made".into())),
@@ -94,11 +99,11 @@ impl Volumes {
     pub(crate) fn mount(
         plan: Plan,
         path: &Path,
-        erase_device: bool,
+        (erase_device, worker): (bool, Option<&WorkerCommand>),
         control: RunControl<'_>,
         notes: &mut Vec<Note>,
     ) -> Result<(Self, Plan), RunError> {
-        let lab = Lab::open(path, control)?;
+        let lab = Lab::open(path, control)?.served_by(worker);
         notes.extend(notes_on(lab.leftovers()));
         let (mut mounts, mut unavailable) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {
@@ -113,7 +118,12 @@ impl Volumes {
         let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
             let reformatted = file_system.reformatted;
-            *file_system = LabFileSystem { reformatted, ..mounted.describe(file_system.id) };
+            let expected_bytes = file_system.disk.as_ref().and_then(|disk| disk.expected_bytes);
+            let mut described = LabFileSystem { reformatted, ..mounted.describe(file_system.id) };
+            if let Some(disk) = &mut described.disk {
+                disk.expected_bytes = expected_bytes;
+            }
+            *file_system = described;
             volumes.all.push(Volume::of(file_system.id, mounted)?);
         }
         Ok((volumes, plan))
@@ -146,6 +156,33 @@ impl Volumes {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
         };
         self.all.iter().filter_map(mount).collect()
+    }
+
+    pub(crate) fn disks(&self) -> Vec<DiskUse> {
+        let used = |volume: &Volume| {
+            let mounted = volume.mounted.as_ref()?;
+            let (memory_bytes_max, counts) = (mounted.memory_used_max(), mounted.disk_counts());
+            let is_known = memory_bytes_max.is_some() || counts.is_some();
+            is_known.then_some(DiskUse { on: volume.on?, memory_bytes_max, counts })
+        };
+        self.all.iter().filter_map(used).collect()
+    }
+
+    /// Of the modelled disk of a data set, since it began.
+    pub(crate) fn disk_counts(&self, data: &Data) -> Option<DiskCounts> {
+        self.of(data).mounted.as_ref()?.disk_counts()
+    }
+
+    /// File system and limit of a disk that has taken all the memory that it may.
+    pub(crate) fn full_disk(&self) -> Option<(String, u64)> {
+        /// The kernel refuses a page that would exceed the limit.
+        const NEARLY_BYTES: u64 = 1 << 20;
+        self.all.iter().find_map(|volume| {
+            let mounted = volume.mounted.as_ref()?;
+            let limit_bytes = mounted.memory_limit()?;
+            let is_full = mounted.memory_used_max()?.saturating_add(NEARLY_BYTES) > limit_bytes;
+            is_full.then(|| (mounted.spec().to_string(), limit_bytes))
+        })
     }
 
     pub(crate) fn make_workspaces(&mut self) -> Result<(), RunError> {

@@ -68,6 +68,7 @@ mod tests {
             user_ns: 0,
             system_ns: 0,
             read_bytes: None,
+            disk: None,
             peak_bytes: None,
             ranks: None,
             counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },

@@ -32,6 +32,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
         user_ns: 0,
         system_ns: 0,
         read_bytes: None,
+        disk: None,
         peak_bytes: None,
         ranks: None,
         counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },

@@ -190,6 +190,7 @@ pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
         user_ns: 400,
         system_ns: 500,
         read_bytes: None,
+        disk: None,
         peak_bytes: None,
         ranks: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
@@ -200,7 +201,14 @@ pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
 }
 
 pub(super) fn end() -> End {
-    End { complete: true, reason: None, elapsed_ns: 99, pressure: pressure(), null_loop_ns: Some(12.5) }
+    End {
+        complete: true,
+        reason: None,
+        elapsed_ns: 99,
+        pressure: pressure(),
+        null_loop_ns: Some(12.5),
+        disks: Vec::new(),
+    }
 }
 
 fn latency() -> Latency {

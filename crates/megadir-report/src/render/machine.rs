@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Machine, Place, Stop, Work};
+use megadir_record::{
+    CacheState, DiskCounts, DiskUse, FILE_SYSTEM_GROUP, FileSystem, FsId, LabDisk, LabFileSystem, Machine,
+    Place, Stop, Work,
+};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
@@ -61,7 +64,17 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
              they may differ on a machine."
         )
     });
-    wine.into_iter().chain(emulator)
+    let disks = || summary.file_systems.iter().filter_map(|of| of.disk.as_ref());
+    let model = disks().find(|disk| disk.is_model).map(|disk| {
+        format!(
+            "Measured on a MODEL of a disk, not on a disk ({}): take ratios and seeks from it, not times.",
+            disk.name
+        )
+    });
+    let disk = disks().any(|disk| !disk.is_model).then(|| {
+        "Measured on disks in memory: no figure contains the time of a device, and uncached files are read from memory.".to_owned()
+    });
+    wine.into_iter().chain(emulator).chain(model).chain(disk)
 }
 
 pub(crate) fn machine_line(summary: &Summary) -> String {
@@ -104,7 +117,9 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
             (false, None) => Some(format!("made by '{}'", of.make.join(" "))),
             (false, Some(tool)) => Some(format!("made by '{}' ({tool})", of.make.join(" "))),
         };
-        let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place(&of.place))];
+        let disk = of.disk.as_ref().map_or_else(String::new, |disk| below(disk, &summary.disks, of.id));
+        let place = format!("{}{disk}", place(&of.place));
+        let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place)];
         format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
     let unavailable = summary
@@ -138,6 +153,30 @@ fn lives(summary: &Summary) -> Option<String> {
     let begun = "Each epoch began on a file system that was remounted, except in memory";
     let (reformatted, remembers) = (reformatted.unwrap_or_default(), remembers.unwrap_or_default());
     summary.rules.fresh_mounts.then(|| format!("{begun}{reformatted}{remembers}."))
+}
+
+fn below(disk: &LabDisk, used: &[DiskUse], on: FsId) -> String {
+    if disk.is_model {
+        let counts = used.iter().find(|used| used.on == on).and_then(|used| used.counts);
+        let counts = counts.map_or_else(String::new, |DiskCounts { requests, seeks, busy_ns, .. }| {
+            let (requests, seeks, busy) =
+                (text::count(requests), text::count(seeks), text::time(busy_ns as f64));
+            format!("; during the run {requests} requests, {seeks} seeks, busy for {busy}")
+        });
+        return format!(", on a MODEL of a disk ({}{counts})", disk.name);
+    }
+    let used = used.iter().find(|used| used.on == on).and_then(|used| used.memory_bytes_max);
+    let bytes = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", text::bytes(bytes)));
+    let parts = [
+        Some(match &disk.compression {
+            Some(algorithm) => format!("compressed with {algorithm}"),
+            None => "not compressed".to_owned(),
+        }),
+        bytes("used at most", used),
+        bytes("expected", disk.expected_bytes),
+        bytes("allowed", disk.memory_bytes),
+    ];
+    format!(", on a disk in memory ({})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn place(place: &Place) -> String {

@@ -101,6 +101,7 @@ impl Synthetic {
             elapsed_ns: start_ns,
             pressure: pressure(),
             null_loop_ns: Some(25.0),
+            disks: Vec::new(),
         };
         Record {
             header: self.header(),
@@ -133,6 +134,7 @@ impl Synthetic {
             user_ns: elapsed_ns / 10,
             system_ns: elapsed_ns / 10 * 9,
             read_bytes: None,
+            disk: None,
             peak_bytes: None,
             ranks: None,
             counted: Counted {

@@ -38,6 +38,7 @@ fn found(name: &str, place: Place, bytes_max: u64) -> FileSystemFact {
         make: spec.make(),
         tool: None,
         place,
+        disk: None,
         reformatted: false,
     };
     let found = FoundFileSystem {
@@ -222,6 +223,54 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
     // If not everything fits, the images share the space; nearly full file systems behave differently.
     let shared = image_bytes(&with(40 * GIB, 40_000));
     assert!(shared[0] > tight[0] && shared[0] < bytes[0] && shared[0] + shared[1] <= 40 * GIB, "{shared:?}");
+}
+
+fn on_memory(name: &str, compression: Option<&str>) -> FileSystemFact {
+    let mut fact = image(name);
+    let disk = LabDisk {
+        name: "memory".into(),
+        memory_bytes: None,
+        expected_bytes: None,
+        is_model: false,
+        compression: compression.map(str::to_owned),
+    };
+    fact.found.as_mut().unwrap().file_system.disk = Some(disk);
+    fact
+}
+
+#[test]
+fn disks_in_memory_are_sized_by_what_they_take() {
+    let study = built_in("smallfile").unwrap();
+    let with = |facts: &[FileSystemFact], images_room_bytes, entries| {
+        let target = Target::Made { entries: vec![entries] };
+        let request =
+            Request { file_systems: facts, images_room_bytes, target, ..Request::bare(Preset::Quick, 7) };
+        plan(&study, &request).map(|planned| planned.plan)
+    };
+    let facts = [on_memory("ext4", Some("lzo-rle")), on_memory("btrfs", Some("lzo-rle"))];
+    let roomy = with(&facts, 1000 * GIB, 10_000).unwrap();
+    let disks: Vec<&LabDisk> = roomy.file_systems.iter().map(|of| of.disk.as_ref().unwrap()).collect();
+    let needs = estimate_on(&roomy, [FsId(0)]);
+    for disk in &disks {
+        let (expected, limit) = (disk.expected_bytes.unwrap(), disk.memory_bytes.unwrap());
+        // All rounds fit, so their files may stay.
+        assert!(expected > needs.contents_bytes + needs.kept_contents_bytes && expected < limit, "{disk:?}");
+    }
+    assert!(disks.iter().map(|disk| disk.memory_bytes.unwrap()).sum::<u64>() <= 1000 * GIB);
+    // Only the files of one round fit: the file system must not have room for more.
+    let expected: u64 = disks.iter().map(|disk| disk.expected_bytes.unwrap()).sum();
+    let tight = with(&facts, expected / 2, 10_000).unwrap();
+    let bytes = image_bytes(&tight);
+    assert!(bytes[0] < image_bytes(&roomy)[0] && bytes[0] >= needs.space_bytes, "{bytes:?}");
+    assert!(
+        tight.file_systems.iter().all(|of| of.disk.as_ref().unwrap().expected_bytes < Some(expected / 4 * 3))
+    );
+    let error = with(&facts, GIB, 10_000_000).unwrap_err().to_string();
+    assert!(error.contains("its disk takes memory") && error.contains("1.0G are allowed"), "{error}");
+    assert!(!error.contains('\n'));
+    // A file that is not compressed takes what is written.
+    let plain = with(&[on_memory("ext4", None)], 1000 * GIB, 10_000).unwrap();
+    assert!(plain.file_systems[0].disk.as_ref().unwrap().expected_bytes > disks[0].expected_bytes);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod device;
 mod killed;
+mod memory;
+mod rotating;
 mod running;
 mod runs;
 mod support;
