@@ -43,7 +43,7 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("pack", "megadir pack verify project.pack project", "Compare the pack with its index and with the tree"),
     (
         "pack",
-        "megadir list -r project.pack/index.parquet",
+        "megadir pack create -q project a.pack && megadir list -r a.pack/index.parquet",
         "List what is packed, with all conditions of list",
     ),
     (
