@@ -290,32 +290,6 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
 }
 
 #[test]
-fn the_inventory_of_another_tree_is_not_replaced() {
-    let scratch = scratch(1, 1);
-    fs::create_dir(scratch.path().join("other")).unwrap();
-    let scan =
-        |words: &[&str]| output_of(scratch.path(), &[&["scan", "-q", "-o", "inventory"], words].concat());
-    assert_eq!(scan(&["tree"]).status.code(), Some(0));
-    let old = fs::read(scratch.path().join("inventory")).unwrap();
-    let output = scan(&["other"]);
-    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
-    assert!(err(&output).contains("tree'") && err(&output).contains("name another file"), "{}", err(&output));
-    assert_eq!(fs::read(scratch.path().join("inventory")).unwrap(), old);
-    // One of the trees is the recorded one; then both are.
-    for paths in [&["other", "tree"][..], &["tree"]] {
-        assert_eq!(scan(paths).status.code(), Some(0));
-    }
-    // The same tree below another path.
-    fs::create_dir(scratch.path().join("moved")).unwrap();
-    fs::rename(scratch.path().join("tree"), scratch.path().join("moved/tree")).unwrap();
-    assert_eq!(scan(&["moved/tree"]).status.code(), Some(0));
-    // A file that cannot be compared with is replaced.
-    fs::write(scratch.path().join("inventory"), &old[..old.len() / 2]).unwrap();
-    let output = scan(&["other"]);
-    assert!(!err(&output).contains("which this scan does not read"), "{}", err(&output));
-}
-
-#[test]
 fn names_of_other_formats_are_refused_and_unknown_endings_are_free() {
     let scratch = scratch(1, 1);
     for (name, form, hint) in [

@@ -39,6 +39,7 @@ const PRINTS: &[&[&str]] = &[
     &["bench", "compare", "record.jsonl", "record.jsonl"],
     &["bench", "filesystems", "tmpfs"],
     &["backends"],
+    &["pack", "cat", "packed", "a"],
     &["usage", "tree"],
     &["usage", "tree", "--json"],
     &["generate", "bash"],
@@ -65,6 +66,7 @@ fn prepare(directory: &Path) {
     std::fs::create_dir(directory.join("tree")).expect("makeable");
     std::fs::write(directory.join("tree/a"), "a").expect("writable");
     run(&["scan", "tree", "-o", "inventory"]);
+    run(&["pack", "create", "--quiet", "tree", "packed"]);
     std::fs::write(directory.join("tree/b"), "b").expect("writable");
     run(&[&BRIEF_RUN[..], &["-o", "record.jsonl"]].concat());
 }

@@ -122,9 +122,6 @@ impl Results {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
     let work = Work::open(args)?;
-    if let Some(renamed) = work.renamed().filter(|_| !args.change.quiet) {
-        eprintln!("megadir: {renamed}");
-    }
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
@@ -230,11 +227,19 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         }
         _ => format!("more than {UNASKED_MAX} files"),
     };
+    announce(args, work);
     let renewal = match args.renew {
         true => format!(", and replace {} with a small copy", quoted(&args.directory)),
         false => String::new(),
     };
     mass_change::ask(&format!("move {number} of {}{renewal}", work.description(args)), UNASKED)
+}
+
+/// Before the question and in a dry run, once it is known that files can move.
+fn announce(args: &Args, work: &Work) {
+    if let Some(renamed) = work.renamed().filter(|_| !args.change.quiet) {
+        eprintln!("megadir: {renamed}");
+    }
 }
 
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -255,6 +260,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
     let counted = watched(look, || survey(&work.directory, &options, &progress));
     drop(shown);
     let counted: Survey = counted?;
+    announce(args, work);
     let expected = Expected {
         survey: counted,
         room: Room::look(work),

@@ -37,7 +37,7 @@ const WITHOUT_ENGINE: [&str; 13] = [
 /// DuckDB, pandas and Polars can read the file; docs/inventory.md describes its columns. Symbolic links below the given directories are never
 /// followed. Entries that cannot be read get a row with an error, and the inventory is marked incomplete. With conditions, every directory that is
 /// not left out has a row, and other entries if they meet the conditions; the inventory records the conditions, and 'megadir changes' applies them
-/// too. A complete file replaces an older inventory of the same trees, also if they have moved; that of trees with other names is refused. If the scan is interrupted or killed, or a PATH cannot be opened, the older inventory stays.
+/// too. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH cannot be opened, the older inventory stays.
 #[derive(clap::Args)]
 #[command(mut_arg("threads", |threads| threads.long_help("Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]\n\nBy default, up to 8 threads (4 per processor) scan a tree on ext4, XFS or btrfs while it is not cached.")))]
 #[command(after_help = "\

@@ -205,9 +205,7 @@ fn other_ending(path: &Path, ending: &str, requested: Option<Form>) -> Result<Op
 
 fn parquet(args: &Args, conditions: SharedConditions, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
-    let roots = args.roots()?;
-    check_replaced(output, &roots)?;
-    let writer = Writer::create(output, roots, write_options(args.reading.readers.threads))?;
+    let writer = Writer::create(output, args.roots()?, write_options(args.reading.readers.threads))?;
     let options = args.reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
     let (mut hashing, started) = (hashing(args, writer)?, Instant::now());
     let metadata = scanned(args, &options, interrupt, &mut hashing)?;
@@ -237,25 +235,6 @@ fn text(
         Err(ended) => return ended.code(),
     };
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
-}
-
-/// Refuses to replace the inventory of other trees, with which their changes would be lost. A tree that moved, such as a checkout below
-/// another path, has the same last name; a damaged inventory has no changes to lose.
-fn check_replaced(output: &Path, roots: &[Vec<u8>]) -> Result<(), CliError> {
-    let Some(older) = Some(output).filter(|path| path.is_file()).and_then(|path| Inventory::open(path).ok())
-    else {
-        return Ok(());
-    };
-    let recorded = &older.metadata().roots;
-    let last_name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
-    let is_recorded = |path: &Vec<u8>| recorded.iter().any(|root| last_name(&root.path) == last_name(path));
-    let Some(other) = recorded.first().filter(|_| !roots.iter().any(is_recorded)) else {
-        return Ok(());
-    };
-    let (output, other) = (quoted(output), quoted(Path::new(&*megadir::names::to_os(&other.path)?)));
-    Err(CliError::usage(format!(
-        "--output {output}: it is the inventory of {other}, which this scan does not read: name another file, or remove it first"
-    )))
 }
 
 /// Changes from this moment on make a file suspect: call it before the scan.

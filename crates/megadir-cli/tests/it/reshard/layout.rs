@@ -307,8 +307,6 @@ fn files_that_get_other_names_are_announced_with_an_example() {
     ran.complains(2, &["as any names would", example, ".txt' to 'a0"]);
     let dry = run(at, &["reshard", "--from", "prefix:3/4+rest", "--to", "flat", "t", "--dry-run"]);
     assert!(dry.code == Some(0) && dry.err.contains(example), "{dry:?}");
-    let ran = run(at, &["reshard", "--from", "prefix:3/4+rest", "--to", "flat", "t", "--yes"]);
-    assert!(ran.code == Some(0) && ran.err.contains(example), "{ran:?}");
 }
 
 fn make_ids(at: &std::path::Path) {
