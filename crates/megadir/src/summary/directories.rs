@@ -37,7 +37,7 @@ pub struct DirectoryRow {
 /// ```
 /// use megadir::{Dir, DirectorySummary, STAT_BACKENDS, Walk, WalkItem, WalkOptions};
 /// let examine = Some((STAT_BACKENDS[0], DirectorySummary::WANT));
-/// let options = WalkOptions { examine, tell_ends: true, ..WalkOptions::new(1) };
+/// let options = WalkOptions { examine, report_ends: true, ..WalkOptions::new(1) };
 /// let mut walk = Walk::new(Dir::open("/etc")?, &options)?;
 /// let mut summary = DirectorySummary::new(10);
 /// while let Some(item) = walk.next_item() {
