@@ -74,7 +74,8 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
     let words = words_before_dashes(words);
     let (command, after) = divided(&words)?;
     if program.find_subcommand(command).is_none() {
-        return find_line(program, command, after).or_else(|| unknown(command, error));
+        let line = if command == "find" { find_line(program, after) } else { None };
+        return line.or_else(|| unknown(command, error));
     }
     match (command, error.kind()) {
         ("bench", ErrorKind::InvalidSubcommand) => study(after.first()?),
@@ -112,10 +113,8 @@ fn divided<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
 pub(crate) const NO_INVENTORY: &str = "changes needs an inventory: write one with 'megadir scan DIR --output FILE.parquet', and later \
      compare with 'megadir changes FILE.parquet'";
 
-fn find_line(program: &Command, command: &str, after: &[&str]) -> Option<String> {
-    let line =
-        Some(command).filter(|command| *command == "find").and_then(|_| find::command(program, after))?;
-    Some(format!("there is no command 'find'; write {line}"))
+fn find_line(program: &Command, after: &[&str]) -> Option<String> {
+    find::command(program, after).map(|line| format!("there is no command 'find'; write {line}"))
 }
 
 fn unknown(word: &str, error: &Error) -> Option<String> {

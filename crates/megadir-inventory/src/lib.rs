@@ -51,12 +51,12 @@ pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, PackIndex, WriteOptions, Write
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 pub use open_at_once::{open_file, open_stream, open_to_read, open_to_write};
 pub use packed::PackedRows;
-pub use path::{TreePath, list_prefix};
+pub use path::{TreePath, list_prefix, split_bytes};
 pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, Stored, nanoseconds, time_of};
 pub use rows::{Rows, SeenRows, Sink};
-pub use scan::{Excluded, PartScan, PartTree, ScanOptions, ScanWatch, TreeEnd, root_path, scan};
+pub use scan::{Excluded, PartScan, PartTree, ScanOptions, ScanWatch, TreeEnd, root_path, scan, spill_error};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
 #[cfg(unix)]

@@ -5,7 +5,8 @@ pub use megadir::TreePath;
 /// Index of a root, and a path below it.
 pub(crate) type Place = (u32, TreePath);
 
-pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
+/// Parent and name of a path; the parent of a single name is empty.
+pub fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (&[], path),

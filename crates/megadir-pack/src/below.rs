@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use megadir::{Dir, ErrorKind, Result};
+use megadir_inventory::split_bytes;
 
 /// Each has a descriptor.
 const OPEN_MAX: usize = 256;
@@ -48,16 +49,12 @@ impl Below {
     }
 
     fn walk(&self, path: &[u8]) -> Result<Dir> {
-        let above = path.iter().rposition(|byte| *byte == b'/');
-        if let Some(above) = above.and_then(|end| self.open.get(&path[..end])) {
-            return above.open_below(&path[above_bytes(path)..]);
+        let (above, name) = split_bytes(path);
+        if let Some(above) = self.open.get(above) {
+            return above.open_below(name);
         }
         let mut names = path.split(|byte| *byte == b'/');
         let first = names.next().unwrap_or_default();
         names.try_fold(self.top.open_below(first)?, |directory, name| directory.open_below(name))
     }
-}
-
-fn above_bytes(path: &[u8]) -> usize {
-    path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
 }

@@ -8,7 +8,9 @@
 //!
 //! Names have no NUL, so keys sort by their parts.
 
-use megadir::FileType;
+use std::path::Path;
+
+use megadir::{Error, ErrorKind, FileType};
 use megadir_inventory::{Facts, Key, NUMBERS, Row, Stored};
 
 const HASHED: u16 = 1 << 14;
@@ -108,15 +110,11 @@ impl Entry {
 
     /// From an order key; `None` if the bytes are no key and item.
     pub(crate) fn from_order(key: &[u8], item: &[u8]) -> Option<Self> {
-        Self::from_parts(key.get(9..)?, item)
+        Self::from_path(key.get(9..)?, item)
     }
 
     /// From a path key; `None` if the bytes are no key and item.
     pub(crate) fn from_path(key: &[u8], item: &[u8]) -> Option<Self> {
-        Self::from_parts(key, item)
-    }
-
-    fn from_parts(key: &[u8], item: &[u8]) -> Option<Self> {
         let mut parts = key.split(|byte| *byte == 0);
         let (parent, name) = (parts.next()?.to_vec(), parts.next()?.to_vec());
         let (&[kind, low, high], mut rest) = item.split_first_chunk()?;
@@ -155,6 +153,12 @@ pub(crate) fn is_unchanged(earlier: &Facts, later: &Facts) -> bool {
         (kind, size_bytes, modified_ns, changed_ns, inode, (mode, user, group))
     };
     of(earlier) == of(later)
+}
+
+/// Error of a sorter whose bytes are no entry.
+pub(crate) fn not_an_entry(operation: &'static str, index: &Path) -> Error {
+    let reason = "a temporary file was changed by another program";
+    Error::new(operation, index, ErrorKind::Malformed, reason)
 }
 
 fn take<const BYTES: usize>(rest: &mut &[u8]) -> Option<[u8; BYTES]> {

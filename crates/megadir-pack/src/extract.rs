@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use megadir::{Conditions, Dir, Error, ErrorKind, FileType, Listing, Result, TreePath, names};
-use megadir_inventory::{Facts, PackIndex, Sorter, Stored, time_of};
+use megadir_inventory::{Facts, PackIndex, Sorter, Stored, spill_error, split_bytes, time_of};
 use rustix::fs::{
     AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown, fgetxattr,
     fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, openat, symlinkat, unlinkat, utimensat,
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::below::Below;
-use crate::entry::Entry;
+use crate::entry::{Entry, not_an_entry};
 use crate::layout::index_path;
 use crate::member::{Attributes, MemberKind};
 use crate::read::{OpenShards, Pack};
@@ -79,25 +79,21 @@ pub fn extract(
         flow,
     };
     let files = work.select(&index, options)?;
-    let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
+    let spill = |error| spill_error(&std::env::temp_dir(), error);
     files.finish(spill, |key, item| {
         let entry = key.get(PLACE_BYTES..).and_then(|key| Entry::from_path(key, item));
-        work.entry(&entry.ok_or_else(|| unreadable(&index))?);
+        work.entry(&entry.ok_or_else(|| not_an_entry("read", &index))?);
         Ok(work.flow.is_continue())
     })?;
     if work.flow.is_continue() {
         let directories = work.directories(&index)?;
         directories.finish(spill, |key, item| {
             let entry = key.get(DEPTH_BYTES..).and_then(|key| Entry::from_path(key, item));
-            work.complete(&entry.ok_or_else(|| unreadable(&index))?);
+            work.complete(&entry.ok_or_else(|| not_an_entry("read", &index))?);
             Ok(work.flow.is_continue())
         })?;
     }
     Ok(work.flow.is_continue().then_some(work.extracted))
-}
-
-fn unreadable(index: &Path) -> Error {
-    Error::new("read", index, ErrorKind::Malformed, "a temporary file was changed by another program")
 }
 
 fn begin(destination: &Path) -> Result<Dir> {
@@ -133,7 +129,7 @@ type Step<T> = std::result::Result<T, Error>;
 impl Work<'_> {
     /// Makes the selected directories, and sorts the other entries by their places.
     fn select(&mut self, index: &Path, options: &ExtractOptions<'_>) -> Result<Sorter> {
-        let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
+        let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut files = Sorter::new(SORT_BYTES, std::env::temp_dir());
         let mut selection = Selection::new(options.conditions);
         let mut rows = PackIndex::open(index)?;
@@ -170,7 +166,7 @@ impl Work<'_> {
 
     /// Directories that were made, the deepest first.
     fn directories(&mut self, index: &Path) -> Result<Sorter> {
-        let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
+        let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut sorter = Sorter::new(SORT_BYTES, std::env::temp_dir());
         let mut rows = PackIndex::open(index)?;
         while let Some((row, stored)) = rows.next_row()? {
@@ -228,10 +224,7 @@ impl Work<'_> {
     }
 
     fn make_one(&mut self, path: &[u8]) -> Step<()> {
-        let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => (&path[..at], &path[at + 1..]),
-            None => (&b""[..], path),
-        };
+        let (above, name) = split_bytes(path);
         let shown = self.path(path);
         if !names::is_component(name) {
             return Err(Error::new("extract", &shown, ErrorKind::Malformed, "the index has an invalid name"));
@@ -276,10 +269,9 @@ impl Work<'_> {
 
     fn link(&mut self, entry: &Entry, stored: &Stored) -> Step<bool> {
         let of = |stored: &Stored| (stored.shard, stored.data_offset, stored.data_length);
-        let Some((there, first)) = self.last.as_ref().filter(|(there, _)| of(there) == of(stored)) else {
+        let Some((_, first)) = self.last.as_ref().filter(|(there, _)| of(there) == of(stored)) else {
             return Ok(false);
         };
-        let _ = there;
         if first.facts.sha256 != entry.facts.sha256 {
             return Err(self.refused(entry, "the index has two hashes for the contents of a file"));
         }

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{Facts, Key, Metadata, PackIndex, Stored, open_to_read};
+use megadir_inventory::{Facts, Key, Metadata, PackIndex, Stored, open_to_read, split_bytes};
 use sha2::{Digest, Sha256};
 
 use crate::entry::Entry;
@@ -64,7 +64,7 @@ impl Pack {
 
     /// Looks up an entry by its path below the packed tree. Errors: the index is damaged.
     pub fn find(&mut self, path: &[u8]) -> Result<Option<PackedEntry>> {
-        let (parent, name) = split(path);
+        let (parent, name) = split_bytes(path);
         let found = self.index.find(&Key { root: 0, parent, name })?;
         Ok(found.map(|(row, stored)| PackedEntry { path: path.to_vec(), facts: row.facts, stored }))
     }
@@ -72,7 +72,7 @@ impl Pack {
     /// Looks up several entries, in the order that is fastest. Errors: the index is damaged.
     pub fn find_all(&mut self, paths: &[Vec<u8>]) -> Result<Vec<Option<PackedEntry>>> {
         let mut order: Vec<usize> = (0..paths.len()).collect();
-        order.sort_by(|left, right| split(&paths[*left]).cmp(&split(&paths[*right])));
+        order.sort_by_key(|at| split_bytes(&paths[*at]));
         let mut found = vec![None; paths.len()];
         for at in order {
             found[at] = self.find(&paths[at])?;
@@ -108,14 +108,6 @@ impl Pack {
     }
 }
 
-/// Parent and name.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (&b""[..], path),
-    }
-}
-
 impl std::fmt::Debug for Pack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pack").field("shards", &self.shards.lengths.len()).finish_non_exhaustive()
@@ -124,7 +116,7 @@ impl std::fmt::Debug for Pack {
 
 /// Shards of a pack, opened when they are needed.
 pub(crate) struct OpenShards {
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
     pub(crate) lengths: Vec<u64>,
     open: HashMap<u32, File>,
     window: Window,
@@ -152,6 +144,10 @@ impl OpenShards {
 
     pub(crate) fn malformed(&self, shard: u32, reason: &str) -> Error {
         Error::new("read", &self.path(shard), ErrorKind::Malformed, reason)
+    }
+
+    fn malformed_at(&self, stored: &Stored, reason: &str) -> Error {
+        self.malformed(stored.shard, &format!("{reason} (at byte {})", stored.header_offset))
     }
 
     /// Length of a shard by the index, after its file was found to have it.
@@ -221,27 +217,19 @@ impl OpenShards {
     /// Reads the headers of a member, which must be those that packing its row gives. Returns their length too.
     pub(crate) fn member_of(&mut self, entry: &Entry, stored: &Stored) -> Result<(Member, u64)> {
         let (member, headers) = self.member(stored)?;
-        let differs = |difference: &str| {
-            let reason = format!("{difference} (at byte {})", stored.header_offset);
-            self.malformed(stored.shard, &reason)
-        };
         if member.path != entry.path() || !member.fits(entry.facts.kind) {
-            return Err(differs("there is another member than the index has"));
+            return Err(self.malformed_at(stored, "there is another member than the index has"));
         }
         let mut written = Vec::new();
         member.write(&entry.facts, &mut written);
         if attributes_hash(&member.attributes) != stored.attributes_hash {
-            return Err(differs("the extended attributes are not those that were packed"));
+            return Err(self.malformed_at(stored, "the extended attributes are not those that were packed"));
         }
         let is_same = written.len() as u64 == headers
             && self.bytes(stored.shard, stored.header_offset, written.len())? == written;
         match is_same {
             true => Ok((member, headers)),
-            false => {
-                let reason =
-                    format!("the headers are not those that were packed (at byte {})", stored.header_offset);
-                Err(self.malformed(stored.shard, &reason))
-            }
+            false => Err(self.malformed_at(stored, "the headers are not those that were packed")),
         }
     }
 
@@ -254,7 +242,7 @@ impl OpenShards {
         });
         read.map_err(|fault| match fault {
             Fault::Unreadable(error) => error,
-            Fault::Damaged(reason) => self.malformed(shard, &format!("{reason} (at byte {header_offset})")),
+            Fault::Damaged(reason) => self.malformed_at(stored, &reason),
         })
     }
 }

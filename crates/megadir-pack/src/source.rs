@@ -5,7 +5,7 @@
 //! The tree is not changed: not even its access times, where the system allows that.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use megadir::{Dir, Error, ErrorKind, FileType, Result, Time, names};
@@ -102,10 +102,6 @@ impl Source {
         let granule = root.granule_ns.map_or(Duration::ZERO, Duration::from_nanos);
         let mount = status(top, b"", AtFlags::EMPTY_PATH).ok().and_then(|(_, mount)| mount);
         Ok(Self { below: Below::new(top.again()?), settled: SETTLED.max(granule), mount })
-    }
-
-    pub(crate) fn top(&self) -> &Dir {
-        self.below.top()
     }
 
     /// Appends the members of a group to the chunk.
@@ -350,15 +346,15 @@ impl Source {
     }
 
     pub(crate) fn failed(&self, entry: &Entry, reason: &str) -> Error {
-        let path = names::to_os(&entry.path()).map(|path| self.below.top().path().join(&*path));
-        let path = path.unwrap_or_else(|_| self.below.top().path().to_owned());
-        Error::new("pack", &path, ErrorKind::Unavailable, reason)
+        Error::new("pack", &self.shown(entry), ErrorKind::Unavailable, reason)
     }
 
     pub(crate) fn at(&self, operation: &'static str, entry: &Entry, error: Errno) -> Error {
-        let path = names::to_os(&entry.path()).map(|path| self.below.top().path().join(&*path));
-        let path = path.unwrap_or_else(|_| self.below.top().path().to_owned());
-        Error::io(operation, &path, error.into())
+        Error::io(operation, &self.shown(entry), error.into())
+    }
+
+    pub(crate) fn shown(&self, entry: &Entry) -> PathBuf {
+        shown(self.below.top().path(), &entry.path())
     }
 }
 
@@ -442,6 +438,6 @@ fn status(directory: impl AsFd, name: &[u8], flags: AtFlags) -> rustix::io::Resu
 }
 
 /// Path for messages.
-pub(crate) fn shown(top: &Path, path: &[u8]) -> std::path::PathBuf {
+pub(crate) fn shown(top: &Path, path: &[u8]) -> PathBuf {
     names::to_os(path).map_or_else(|_| top.to_owned(), |path| top.join(&*path))
 }

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use megadir::{Dir, Error, ErrorKind, Listing, Result, TreeEvent, names};
-use megadir_inventory::{PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan};
+use megadir_inventory::{PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan, spill_error};
 use sha2::{Digest, Sha256};
 
-use crate::entry::{Entry, is_unchanged};
+use crate::entry::{Entry, is_unchanged, not_an_entry};
 use crate::layout::{END_BYTES, index_path, number_in, padded};
 use crate::member::MemberKind;
 use crate::read::{OpenShards, Pack};
@@ -52,7 +52,7 @@ pub fn verify(
     let source = options.source.map(Dir::open).transpose()?;
     let Pack { shards, .. } = Pack::open(path)?;
     let mut check = Check { shards, watch, verified: Verified::default(), flow: ControlFlow::Continue(()) };
-    let spill = |error| Error::io("sort in temporary files of", &std::env::temp_dir(), error);
+    let spill = |error| spill_error(&std::env::temp_dir(), error);
     let mut places = Sorter::new(SORT_BYTES, std::env::temp_dir());
     let mut rows = PackIndex::open(&index)?;
     while let Some((row, stored)) = rows.next_row()? {
@@ -77,14 +77,12 @@ pub fn verify(
     }
     let mut last = Last::default();
     places.finish(spill, |key, item| {
-        let Some(entry) = Entry::from_path(&key[PLACE_BYTES..], item) else {
-            return Err(Error::new("read", &index, ErrorKind::Malformed, "a temporary file was changed"));
-        };
-        check.member(&entry, &mut last)?;
+        let entry = key.get(PLACE_BYTES..).and_then(|key| Entry::from_path(key, item));
+        check.member(&entry.ok_or_else(|| not_an_entry("read", &index))?, &mut last)?;
         Ok(check.flow.is_continue())
     })?;
     check.ends(&last);
-    check.strangers(&index)?;
+    check.strangers()?;
     if let (Some(source), ControlFlow::Continue(())) = (&source, check.flow) {
         check.tree(&index, source, options)?;
     }
@@ -232,10 +230,8 @@ impl Check<'_> {
     }
 
     /// Tar files beside the pack that are none of its shards: who extracts all tar files has them too.
-    fn strangers(&mut self, index: &Path) -> Result<()> {
-        let directory =
-            index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut listing = Listing::open(directory)?;
+    fn strangers(&mut self) -> Result<()> {
+        let mut listing = Listing::open(&self.shards.directory)?;
         let mut strangers = Vec::new();
         while let Some(batch) = listing.next_batch()? {
             let numbers = batch.entries().filter_map(|entry| number_in(entry.name, "pack-", ".tar"));
@@ -284,7 +280,7 @@ impl Check<'_> {
         let mut rows = PackIndex::open(index)?;
         let next = next(&mut rows)?;
         let scan_options = ScanOptions::new(options.threads, SORT_BYTES, std::env::temp_dir());
-        let (mut unread, mut stopped) = (Vec::new(), false);
+        let mut unread = Vec::new();
         let mut compare = Compare { rows, next, check: self };
         let mut watch = |event: TreeEvent<'_>| {
             if let TreeEvent::Failed(error) = event {
@@ -293,14 +289,9 @@ impl Check<'_> {
             ControlFlow::Continue(())
         };
         let scanned = scan(&[source.path().to_owned()], &scan_options, &mut watch, &mut compare);
-        match scanned {
-            // The comparison ends the scan by an error.
-            Err(_) if compare.check.flow.is_break() => stopped = true,
-            other => {
-                other?;
-            }
-        }
-        if !stopped {
+        // The comparison ends the scan by an error.
+        if compare.check.flow.is_continue() {
+            scanned?;
             compare.rest()?;
         }
         unread.iter().for_each(|error| self.report(error));

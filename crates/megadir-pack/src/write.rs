@@ -17,10 +17,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
 use megadir_inventory::{
     Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer, scan,
+    spill_error,
 };
 use sha2::{Digest, Sha256};
 
-use crate::entry::{Entry, Origin, is_unchanged};
+use crate::entry::{Entry, Origin, is_unchanged, not_an_entry};
 use crate::journal;
 use crate::layout::{NOTE_KEY, Note};
 use crate::member::{Attributes, Member, MemberKind, attributes_hash};
@@ -103,7 +104,7 @@ pub fn pack(
     if kept_shards > 0 && watch(PackEvent::Kept(kept_shards)).is_break() {
         return Ok(None);
     }
-    let spill = |error| Error::io("sort in temporary files of", destination, error);
+    let spill = |error| spill_error(destination, error);
     let sorter = || Sorter::new(SORT_BYTES, unfinished.directory.path().to_owned());
     let mut shards = Vec::new();
     let mut order = Order { sorter: sorter(), error: None, destination: unfinished.directory.id()?.into() };
@@ -176,7 +177,7 @@ fn write_index(
     let mut writer = Writer::of_pack(&index, roots, options)?;
     metadata.rows = 0;
     paths.finish(spill, |key, item| {
-        let entry = Entry::from_path(key, item).ok_or_else(|| unreadable(&index))?;
+        let entry = Entry::from_path(key, item).ok_or_else(|| not_an_entry("write", &index))?;
         writer.add_stored(&entry.row(), entry.stored)?;
         metadata.rows += 1;
         Ok(true)
@@ -185,10 +186,6 @@ fn write_index(
         .map_err(|error| Error::new("write", &index, ErrorKind::Io, error.to_string()))?;
     writer.add_note(NOTE_KEY, note);
     writer.finish(&metadata).map(|_| ())
-}
-
-fn unreadable(path: &Path) -> Error {
-    Error::new("write", path, ErrorKind::Malformed, "a temporary file was changed by another program")
 }
 
 /// Identity of the directory of the pack.
@@ -259,7 +256,7 @@ impl Work<'_> {
         let mut flow = ControlFlow::Continue(());
         let spill = self.spill;
         order.finish(spill, |key, item| {
-            let entry = Entry::from_order(key, item).ok_or_else(|| unreadable("".as_ref()))?;
+            let entry = Entry::from_order(key, item).ok_or_else(|| not_an_entry("write", "".as_ref()))?;
             let is_kept = key.last() == Some(&(Origin::Shard as u8));
             flow = self.entry(entry, is_kept)?;
             Ok(flow.is_continue())
@@ -427,7 +424,7 @@ impl Work<'_> {
     }
 
     fn changed(&self, kept: &Entry) -> Error {
-        let path = crate::source::shown(self.reader.top().path(), &kept.path());
+        let path = self.reader.shown(kept);
         let reason = "it changed while an interrupted pack was continued: run the same command again";
         Error::new("pack", &path, ErrorKind::Unavailable, reason)
     }

@@ -256,7 +256,8 @@ impl Root {
     }
 }
 
-pub(crate) fn spill_error(directory: &Path, error: io::Error) -> Error {
+/// Error of a [`Sorter`](crate::Sorter) whose temporary files are in `directory`.
+pub fn spill_error(directory: &Path, error: io::Error) -> Error {
     Error::io("sort in temporary files of", directory, error)
 }
 

@@ -141,11 +141,11 @@ pub fn renamed(directory: &Dir, from: &Layout, to: &Layout) -> Result<Option<Ren
     }
     let sample = Sample::of(directory, None, false)?;
     let (mut names, mut places) = (NameBuffer::new(), PathBuffer::new());
-    // With any number of files, a layout that grows has one of these.
-    let placers: Vec<_> = to.placers().collect();
+    // A layout that grows gives a file the same name at each of its depths.
+    let Some(placer) = to.placers().next() else { return Ok(None) };
     let mut of = |path: &Vec<u8>| {
         let name = from.name_of(path, &mut names)?;
-        let new = placers.first()?.place(name, &mut places).ok()?.path();
+        let new = placer.place(name, &mut places).ok()?.path();
         (last(new) != last(path)).then(|| Renamed { from: path.clone(), to: new.to_vec() })
     };
     Ok(sample.paths.iter().find_map(&mut of))

@@ -1,6 +1,5 @@
 //! `megadir pack create`
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn packed(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let threads = args.threads.unwrap_or_else(|| megadir::policy::processors().min(8));
+    let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let options = PackOptions { shard_bytes: args.shard_size, threads };
     let mut scanning = Some(TreeProgress::new(args.all_errors, args.quiet));
     let mut packing = None;
@@ -99,10 +98,7 @@ fn packed(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             }
             PackEvent::Failed(error) => complaints.print(&kind(error), 1, || describe(error)),
         }
-        match interrupt.asked() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        interrupt.flow()
     };
     let packed = pack(&args.source, &args.pack, &options, &mut watch);
     if let Some(progress) = scanning.take() {

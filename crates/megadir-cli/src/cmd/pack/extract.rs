@@ -1,6 +1,5 @@
 //! `megadir pack extract`
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use megadir::Error;
@@ -56,10 +55,7 @@ fn extracted(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         if let Some(failure) = failure {
             complaints.print(&kind(failure), 1, || describe(failure));
         }
-        match interrupt.asked() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        interrupt.flow()
     };
     let extracted = extract(&args.pack, &args.directory, &ExtractOptions { conditions }, &mut watch);
     drop(progress);

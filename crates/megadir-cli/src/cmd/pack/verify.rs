@@ -1,6 +1,5 @@
 //! `megadir pack verify`
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use megadir::Error;
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn verified(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let threads = args.threads.unwrap_or_else(|| megadir::policy::processors().min(8));
+    let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let options = VerifyOptions { source: args.source.as_deref(), threads };
     let mut complaints = ErrorLimiter::new(args.all_errors);
     let progress = Progress::new("entries verified", args.quiet);
@@ -56,10 +55,7 @@ fn verified(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         if let Some(problem) = problem {
             complaints.print(&kind(problem), 1, || describe(problem));
         }
-        match interrupt.asked() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        interrupt.flow()
     };
     let verified = verify(&args.pack, &options, &mut watch);
     drop(progress);
