@@ -163,7 +163,8 @@ pub(super) fn command(program: &Command, after: &[&str]) -> Option<String> {
     let pieces = pieces(program.find_subcommand(command)?, after);
     let mut options = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.word != "-delete" && piece.word != "-print") {
-        options.push(piece.options.clone().filter(|_| piece.note.is_none())?);
+        // What is done with the entries by another line is no option.
+        options.push(piece.options.clone().filter(|form| piece.note.is_none() && !form.starts_with('\''))?);
     }
     if options.is_empty() {
         return None;

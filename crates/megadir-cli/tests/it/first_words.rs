@@ -131,7 +131,10 @@ fn options_for_words_of_find_select_the_same_files() {
     fill(at, &["d/"]);
     let now = std::time::SystemTime::now();
     for size in [0, 1, 511, 512, 513, 1023, 1024, 1025, 2048, 2049, 1 << 20, (1 << 20) + 1] {
-        std::fs::File::create(at.join(format!("d/size-{size}"))).unwrap().set_len(size).unwrap();
+        let file = std::fs::File::create(at.join(format!("d/size-{size}"))).unwrap();
+        file.set_len(size).unwrap();
+        // Ages have whole seconds: what was modified in this one is not older than `0m` yet, for find it is.
+        file.set_modified(now - std::time::Duration::from_secs(2)).unwrap();
     }
     for minutes in [3, 4, 5, 6, 24 * 60, 2 * 24 * 60, 3 * 24 * 60, 4 * 24 * 60] {
         for (name, seconds) in [("before", minutes * 60 - 40), ("after", minutes * 60 + 40)] {
@@ -233,6 +236,10 @@ fn a_line_of_find_is_answered_with_the_whole_line() {
         (&["find", "-name", "x", "-delete"], "megadir remove --match 'x' '.', first with --dry-run"),
         // No option means the same.
         (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB DIR'"),
+        (
+            &["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"],
+            "'megadir list --recursive --match GLOB DIR'",
+        ),
         (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB DIR'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
