@@ -1,6 +1,6 @@
 //! Batches of entries, borrowed from a reader's buffer: no allocation per entry.
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, StatMask};
 use crate::decode::{self, Records};
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
@@ -97,6 +97,23 @@ impl OwnedBatch {
         self.checked = batch.checked;
         self.cookies = batch.cookies;
         self.rows.clear();
+    }
+
+    /// Replaces unknown types by those in the attributes: a second call for each entry would double the time on file systems
+    /// without types in directories. Types that the attributes lack, as those of entries that vanished, stay unknown.
+    pub(crate) fn take_types(&mut self) {
+        if self.checked.unknown_types == 0 {
+            return;
+        }
+        let rows = &self.rows;
+        let mut unknown_types = 0;
+        decode::resolve_types(&mut self.bytes, |entry, _| {
+            let row = rows.get(entry).filter(|row| row.have.contains(StatMask::TYPE));
+            let kind = row.map_or(FileType::Unknown, |row| row.kind);
+            unknown_types += usize::from(kind == FileType::Unknown);
+            kind.d_type()
+        });
+        self.checked.unknown_types = unknown_types;
     }
 
     pub(crate) fn batch(&self) -> Batch<'_> {

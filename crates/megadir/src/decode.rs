@@ -149,13 +149,17 @@ pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, nam
     true
 }
 
-pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
-    let mut at = 0;
+/// Sets the unknown types. `kind_of` gets an entry's number in the batch, from 0 and without `.` and `..`, and its name.
+pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(usize, &[u8]) -> u8) {
+    let (mut at, mut entry) = (0, 0);
     while let Some(record) = Records::new(&bytes[at..]).next() {
         let next = at + usize::from(record.record_bytes);
-        if record.kind == 0 && !record.is_dot() {
-            let kind = kind_of(record.name);
-            bytes[at + TYPE_AT] = kind;
+        if !record.is_dot() {
+            if record.kind == 0 {
+                let kind = kind_of(entry, record.name);
+                bytes[at + TYPE_AT] = kind;
+            }
+            entry += 1;
         }
         at = next;
     }
@@ -165,7 +169,7 @@ pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> 
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let mut copy = bytes.to_vec();
-    resolve_types(&mut copy, |_| 8);
+    resolve_types(&mut copy, |_, _| 8);
     let Ok(checked) = check(bytes) else { return };
     let records: Vec<_> = Records::new(bytes).collect();
     let total: usize = records.iter().map(|record| usize::from(record.record_bytes)).sum();
@@ -241,7 +245,7 @@ mod tests {
             prop_assert_eq!(&decoded, &entries);
             let dots = entries.iter().filter(|e| e.3 == b"." || e.3 == b"..").count();
             prop_assert_eq!(check(&bytes).unwrap().entries, entries.len() - dots);
-            resolve_types(&mut bytes, |_| 4);
+            resolve_types(&mut bytes, |_, _| 4);
             prop_assert!(Records::new(&bytes).all(|r| r.kind != 0 || r.is_dot()));
         }
 

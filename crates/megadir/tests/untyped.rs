@@ -56,6 +56,38 @@ fn a_walk_reports_a_directory_whose_subdirectories_it_cannot_recognise() {
 }
 
 #[test]
+fn a_walk_takes_types_from_attributes_where_directories_have_none() {
+    let mount = require!(Mount::make(&EXT4_UNTYPED));
+    let tree = mount.path().join("tree");
+    fill(&tree);
+    std::os::unix::fs::symlink("a", tree.join("link")).unwrap();
+    let kinds = |examine| {
+        let options = WalkOptions { examine, ..WalkOptions::new(1) };
+        let mut walk = Walk::new(Dir::open(&tree).unwrap(), &options).unwrap();
+        let mut kinds = Vec::new();
+        while let Some(item) = walk.next_item() {
+            let WalkItem::Batch { batch, .. } = item else { panic!("{item:?}") };
+            assert_eq!(batch.unknown_types(), 0);
+            kinds.extend(batch.entries().map(|entry| (entry.name.to_vec(), entry.kind)));
+        }
+        kinds.sort();
+        kinds
+    };
+    let by_examine = |want| kinds(Some((stat_backend("statx").unwrap(), want)));
+    let names: [(&[u8], _); 5] = [
+        (b"a", FileType::Directory),
+        (b"b", FileType::Directory),
+        (b"file", FileType::File),
+        (b"file", FileType::File),
+        (b"link", FileType::Symlink),
+    ];
+    let expected = names.map(|(name, kind)| (name.to_vec(), kind));
+    assert_eq!(kinds(None), expected);
+    assert_eq!(by_examine(StatMask::TYPE | StatMask::SIZE), expected);
+    assert_eq!(by_examine(StatMask::SIZE), expected);
+}
+
+#[test]
 fn a_type_that_may_not_be_read_is_an_error_and_a_vanished_entry_is_none() {
     let mount = require!(Mount::make(&EXT4_UNTYPED));
     let tree = mount.path().join("tree");

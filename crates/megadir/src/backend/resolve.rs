@@ -1,7 +1,8 @@
 //! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by the types in the inodes.
 //!
 //! There are two places for this, so that the common case costs nothing in either: the backend that owns its buffer
-//! (getdents) replaces types in place, and this reader wraps all others.
+//! (getdents) replaces types in place, and this reader wraps all others. A walk that examines every entry anyway does not ask
+//! for it: its batches take the types from the attributes (`OwnedBatch::take_types`).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -20,7 +21,7 @@ use crate::options::ReadOptions;
 
 /// An entry whose type cannot be read keeps `FileType::Unknown`, as one that vanished.
 pub(super) fn types(directory: BorrowedFd<'_>, bytes: &mut [u8]) {
-    decode::resolve_types(bytes, |name| kind_of(directory, name).unwrap_or(FileType::Unknown).d_type());
+    decode::resolve_types(bytes, |_, name| kind_of(directory, name).unwrap_or(FileType::Unknown).d_type());
 }
 
 /// Has the types looked up that a reader of the directory does not know, if the options demand it.

@@ -467,7 +467,8 @@ impl<C> Frame<C> {
         if let Some(again) = &mut self.again {
             again.forget_vanished(rows);
         }
-        self.note_subdirectories(batch, rows, conditions);
+        gathered.take_types();
+        self.note_subdirectories(batch, &gathered.rows, conditions);
         Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
     }
 
@@ -542,8 +543,13 @@ fn backend() -> Result<&'static dyn Backend> {
 }
 
 fn read_options(options: &WalkOptions) -> ReadOptions {
+    // The attributes of an entry that is examined anyway have its type. Those that come with a listing belong to its batches as
+    // they are.
+    let are_examined = options
+        .examine
+        .is_some_and(|(stat_backend, want)| want.contains(StatMask::TYPE) && !stat_backend.is_listed());
     ReadOptions {
-        resolve_types: true,
+        resolve_types: !are_examined,
         read_ahead: options.read_ahead,
         ..ReadOptions::serial(options.buffer_bytes)
     }

@@ -1,12 +1,14 @@
-//! Requests that `usage` makes of FUSE servers, whose debug output has a line for each: their number decides how long `usage` takes there,
-//! and depends on no load of the machine.
+//! Requests that `usage` makes of FUSE servers, whose debug output has a line for each, and its calls for attributes: their numbers decide
+//! how long `usage` takes there, and depend on no load of the machine.
 
 use std::path::Path;
 
+use megadir_testkit::mount::{EXT4_UNTYPED, Mount};
 use megadir_testkit::require;
+use megadir_testkit::require::have;
 
 use crate::mounts::Shown;
-use crate::support::{finish, run};
+use crate::support::{finish, program, run};
 
 /// Mounted by a server in the background that prints requests, without which `here` would be no mount point.
 macro_rules! printing {
@@ -85,5 +87,23 @@ fn usage_makes_at_most_a_twentieth_more_requests_of_a_fuse_server_than_du() {
                 );
             }
         }
+    }
+}
+
+/// As on sshfs, whose listings have no types either.
+#[test]
+fn usage_reads_attributes_once_where_directories_have_no_types() {
+    require!(have("strace"));
+    let mount = require!(Mount::make(&EXT4_UNTYPED));
+    fill(mount.path());
+    for directory in ["tree", "flat"] {
+        let calls = mount.path().join("calls");
+        let mut strace = std::process::Command::new("strace");
+        strace.args(["-f", "-qq", "-e", "trace=statx,newfstatat,fstatat64", "-o"]).arg(&calls).arg(program());
+        assert_eq!(finish(strace.args(["usage", directory]).current_dir(mount.path())).code, Some(0));
+        let calls = std::fs::read_to_string(&calls).unwrap();
+        let of_files = calls.lines().filter(|line| line.contains("\"file-0")).count();
+        let files = if directory == "flat" { 2000 } else { 80 * 16 };
+        assert_eq!(of_files, files, "{directory}");
     }
 }
