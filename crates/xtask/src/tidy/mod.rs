@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: rules for files beyond compiler and linter. A check is a pure function from files to findings, with a line in [`CHECKS`].
 
 mod circles;
+mod comments;
 mod dependencies;
 mod identifiers;
 mod language;
@@ -29,6 +30,8 @@ static CHECKS: &[Check] = &[
     words::find,
     language::find,
     identifiers::find,
+    comments::find_paragraphs,
+    comments::find_maps,
 ];
 
 pub(crate) fn run() -> Result<(), String> {
