@@ -13,6 +13,11 @@ pub type BtrfsDirectory<'a> = DirectoryOn<'a, 0x9123_683e>;
 const INODE_ITEM: u32 = 1;
 
 /// `struct btrfs_ioctl_search_args_v2` without the buffer that follows it.
+///
+/// Fields lie where the kernel has them, which the assertions below compare with its header file. `items` is
+/// the largest number of items before the call and the number returned after it. A key is the triple of
+/// object, type and offset, and minimum and maximum bound the triple as a whole, not each part of it: the
+/// types only limit the first and the last object of the range.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Header {
@@ -107,6 +112,10 @@ pub struct Item<'a> {
     pub bytes: &'a [u8],
 }
 
+/// Attributes of an inode as the tree had them at the last commit of a transaction, so they may be older than
+/// those of statx(2). Times are seconds since 1970-01-01 UTC, which may be negative, with nanoseconds. Of the
+/// other fields of the item, the allocated space (`nbytes`) is not the one of stat(2): that includes data
+/// which still waits for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeItem {
     pub size_bytes: u64,

@@ -17,6 +17,10 @@ pub struct Features {
 }
 
 /// `struct ext4_tune_sb_params`; only the masks are named.
+///
+/// The kernel copies the whole structure out, so it must have the kernel's size even though three fields are
+/// read. Superblock fields that lie before and after the masks, such as counts of mounts and intervals
+/// between checks, are byte arrays, because no caller needs their names.
 #[repr(C, align(8))]
 struct Parameters {
     before: [u8; 64],

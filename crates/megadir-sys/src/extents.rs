@@ -17,6 +17,9 @@ pub struct Extent {
 }
 
 /// `struct fiemap_extent`
+///
+/// Offsets and lengths are bytes. `logical` is the place in the file and `physical` the place on the device,
+/// which is a place only if none of the bits of `NOT_READABLE` is set in `flags`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Mapped {
@@ -29,6 +32,10 @@ struct Mapped {
 }
 
 /// `struct fiemap` with its extents
+///
+/// The file range from `start`, `length` bytes long, goes in. `count` is the room for extents, and `mapped`
+/// is the number that the kernel has filled in; it stays at most `count`. A file with more extents needs
+/// another call, which begins behind the last one.
 #[repr(C)]
 struct Map {
     start: u64,

@@ -8,6 +8,7 @@
 //! | `process.rs`, `child.rs`, `standard_streams.rs` | this process and its threads; programs that end with it; closed streams |
 //! | `directory_on.rs`, `readdir.rs`, `file_handle.rs`, `kernel_calls.rs` | directories, handles, and calls that a kernel may lack |
 //! | `ext4.rs`, `xfs_bulkstat.rs`, `btrfs_search.rs`, `quota.rs` | ioctls of single file systems; quotas |
+//! | `volume.rs` | UUID of any mounted file system |
 //! | `extents.rs`, `page_cache.rs`, `loop_device.rs` | blocks of a file, cached pages, images as devices |
 //! | `mpi.rs`, `cpp_filesystem.rs`, `windows/` | MPI at run time; C++ for a benchmark; Windows |
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]

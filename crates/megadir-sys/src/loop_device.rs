@@ -15,6 +15,10 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 const TRIES_MAX: u32 = 64;
 
 /// `struct loop_info64`.
+///
+/// One structure serves for setting and for reading. `LOOP_CONFIGURE` takes offset, size limit, flags and
+/// names from it; all but the flags stay 0 here, so that the device shows the whole image.
+/// `LOOP_GET_STATUS64` fills it in, and then `flags` shows whether the kernel could bypass the page cache.
 #[repr(C)]
 struct Info {
     /// Device, inode and rdev numbers; offset, size limit, bytes.

@@ -18,6 +18,11 @@ enum Handle {
     Symbol(&'static CStr),
 }
 
+/// Constants that differ between the binary interfaces, since no MPI library exports them as values: a C
+/// program gets them from `mpi.h` when it is compiled, and this program is compiled without one. Everything
+/// else that is called has the same signature in all of them. No library is obliged to find a wrong value, so
+/// `Library::open` chooses the row by the library's name, or by a symbol that only one family of libraries
+/// has.
 #[derive(Debug)]
 struct Abi {
     name: &'static str,
@@ -310,6 +315,11 @@ impl Mpi {
     }
 
     /// Every rank's bytes at rank 0, nothing elsewhere. Calls `pause` while waiting.
+    ///
+    /// Two collective calls, because rank 0 cannot know the lengths: the first one gathers them as four bytes
+    /// each, and the second one the bytes themselves, each at its offset. Each rank must make both calls,
+    /// also one without any bytes. Offsets are `c_int` in MPI, so the lengths must add up to less than 2 GiB;
+    /// otherwise rank 0 returns an error before the second call.
     pub fn gather(&self, bytes: &[u8], pause: &mut dyn FnMut()) -> io::Result<Vec<Vec<u8>>> {
         let Library { calls, world, byte, .. } = &self.library;
         let (own, size) = (int(bytes.len())?, self.size as usize);

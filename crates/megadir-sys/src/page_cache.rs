@@ -21,6 +21,8 @@ struct Range {
     length: u64,
 }
 
+/// `struct cachestat` of the kernel, in pages. Only the first three counts are read: evicted pages are no
+/// longer in the cache, and the kernel counts them by the shadow entries that reclaim has left.
 #[repr(C)]
 #[derive(Default)]
 struct CacheStat {

@@ -17,6 +17,9 @@ pub struct DirStream {
 // ensures; `last` is only compared, never dereferenced.
 unsafe impl Send for DirStream {}
 
+/// Fields of `struct dirent64`, unchecked: the kind is one of `DT_*` and may be `DT_UNKNOWN`, and the offset
+/// is a cookie of the file system, not a number of bytes. The name has no NUL and borrows the buffer of the
+/// stream, which the next call overwrites.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEntry<'a> {
     pub inode: u64,

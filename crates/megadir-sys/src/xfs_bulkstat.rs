@@ -12,6 +12,9 @@ pub const RECORDS_MAX: usize = 512;
 pub type XfsDirectory<'a> = DirectoryOn<'a, 0x5846_5342>;
 
 /// `struct xfs_bulk_ireq`.
+///
+/// `inode` is the first number to look at. `wanted` is the room for records and `filled` the number that was
+/// written. Flags and allocation group stay 0: the search covers all allocation groups.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Header {
@@ -24,6 +27,10 @@ struct Header {
 }
 
 /// `struct xfs_bulkstat`: attributes of one inode.
+///
+/// Fields whose names begin with `_` are those that no caller needs. They must be here nevertheless, because
+/// the kernel writes records one after the other: a wrong size would shift every record after the first.
+/// Times are split into seconds and nanoseconds, which lie in different parts of the structure.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
@@ -111,6 +118,9 @@ impl Records {
 
 // `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system, without privileges (ioctl_xfs_fsgeometry(2)).
 
+/// `struct xfs_fsop_geom_v4`, of which two fields are read: the feature flags and the size of a directory
+/// block, bytes. Version 4 of the call, not the current one, because kernels before 5.2 have no other and the
+/// fields are the same.
 #[repr(C, align(8))]
 struct Geometry {
     before: [u8; 92],

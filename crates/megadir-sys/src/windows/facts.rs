@@ -22,6 +22,11 @@ use super::{checked, open, succeeded, units, wide};
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
 
 /// Times are 100 ns since 1601. A field is 0 if it is absent or was not queried.
+///
+/// One structure for three queries that return different parts: an open handle gives all fields, a path or a
+/// name only attributes, times and size, and a name also the time of the last change. The caller knows which
+/// query it made, so no mask of valid fields is kept. `index` and `volume` together identify a file while it
+/// is open; on ReFS, where IDs have 128 bits, `identity` returns the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `FILE_ATTRIBUTE_...` bits.

@@ -16,6 +16,9 @@ use windows_sys::Win32::System::Ioctl::{
 };
 
 /// `FILE_FS_FULL_SIZE_INFORMATION`, in clusters.
+///
+/// The order of the fields is the system's, which writes the structure as a whole. Counts are signed there; a
+/// cluster has `sectors_per_cluster * bytes_per_sector` bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
