@@ -150,6 +150,11 @@ impl Pairs for Differences {
 }
 
 /// Thresholds around the value sought, and the pairs at or below each.
+///
+/// Thresholds are doubles mapped to integers in the same order (`key`), so that the middle of two is exact
+/// and the search ends even if the values around it are neighbours. Invariant: `up_to_low < rank <=
+/// up_to_high`. The search is over once no more than `most` pairs lie between, which are then made and
+/// selected from; `most` is the number of samples and bounds the memory.
 struct Bracket {
     /// `low` is below the value sought, `high` is not.
     low: i64,

@@ -177,6 +177,12 @@ fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judg
 }
 
 /// On the log scale, where "no difference" is 0.
+///
+/// The verdict follows from two intervals of the same ratio, which answer two questions. `adjusted` has the
+/// confidence that Holm's procedure leaves for this contrast, and excludes 0 if there is a difference.
+/// `equivalence` has 90 % at a single look, which makes lying within the band two one-sided tests at 5 %.
+/// `margin` is the logarithm of the band's upper end, and the band is symmetric on this scale. `rounds` is
+/// the number of paired rounds, from which the number still needed is projected.
 pub(crate) struct Evidence {
     pub(crate) rounds: usize,
     pub(crate) center: f64,
