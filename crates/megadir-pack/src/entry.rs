@@ -24,6 +24,10 @@ pub(crate) enum Origin {
 }
 
 /// An entry with its facts, its place once it is packed, and why it could not be read.
+///
+/// The same entry passes through sorts and a journal as bytes, so it owns all its parts. `stored` and `error`
+/// exclude each other, except for a directory that was packed although not all of its contents could be
+/// listed. An entry with neither waits to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) parent: Vec<u8>,

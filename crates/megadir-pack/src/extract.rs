@@ -111,6 +111,16 @@ fn begin(destination: &Path) -> Result<Dir> {
 
 const DEPTH_BYTES: usize = 8;
 
+/// State of one extraction, which runs on the caller's thread in three passes over the pack:
+///
+/// ```text
+/// index rows: directories are made (mode 0700) -> files by place in the shards -> directories, deepest first: owner, mode, times
+/// ```
+///
+/// Directories stay private until the last pass, so that no other user can put anything into them while files
+/// are written, and so that a directory without write permission still takes its files. `flow` is kept here
+/// and not returned, because a failure that ends the extraction may happen in the middle of a pass that must
+/// first be left.
 struct Work<'w> {
     shards: OpenShards,
     tree: Below,
@@ -128,6 +138,12 @@ type Step<T> = std::result::Result<T, Error>;
 
 impl Work<'_> {
     /// Makes the selected directories, and sorts the other entries by their places.
+    ///
+    /// The index ascends by path, and the shards by inode, so files are sorted by their place to read each
+    /// shard once and forwards; the sort spills to temporary files beyond [`SORT_BYTES`]. Directories are
+    /// made at once, since rows of directories precede those of their contents. An entry without a place, and
+    /// a directory whose row has an error, are failures that the caller counts: an extraction must not seem
+    /// complete if the pack is not.
     fn select(&mut self, index: &Path, options: &ExtractOptions<'_>) -> Result<Sorter> {
         let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut files = Sorter::new(SORT_BYTES, std::env::temp_dir());

@@ -61,6 +61,12 @@ pub(crate) enum MemberKind {
 
 impl Member {
     /// Appends the headers to `out`; mode, owner and mtime come from `facts`.
+    ///
+    /// A value goes into the ustar header if it fits there, and into a pax record otherwise, so that most
+    /// members take one block of 512 bytes. The limits of the header: 100 bytes for a name, 155 more for the
+    /// directories above it, 100 for the target of a link, eleven octal digits (8 GiB) for a size, and whole
+    /// seconds since 1970. If a value has a record, the header has as much of it as fits, or 0, for programs
+    /// that do not read records.
     pub(crate) fn write(&self, facts: &Facts, out: &mut Vec<u8>) {
         let mut header = Header::new_ustar();
         let mut records = Vec::new();
@@ -161,6 +167,10 @@ impl Member {
     }
 }
 
+/// Records override the header, as POSIX demands, and unknown records are ignored, since later versions may
+/// write more. `None` stands for a member that this crate does not write: the shards may have been changed by
+/// anyone, so each length and number is checked before it is used. A directory must end with a slash, because
+/// only such are written.
 fn parse(header: &Header, size: u64, mut records: &[u8]) -> Option<Member> {
     let (mut path, mut size_bytes) = (header.path_bytes().into_owned(), size);
     let mut link = header.link_name_bytes().map(std::borrow::Cow::into_owned).unwrap_or_default();

@@ -130,6 +130,11 @@ impl Source {
     }
 
     /// Returns the entry if it is too large for a chunk.
+    ///
+    /// The members of a chunk lie one after the other in `bytes`, so whatever a failed entry has appended is
+    /// cut off again before the next one: a shard has no gaps. Only regular files are linked to each other; a
+    /// symbolic link with several names becomes several members. Special files (devices, sockets, pipes) are
+    /// failures with a row in the index.
     fn add(
         &mut self,
         mut entry: Entry,
@@ -204,6 +209,9 @@ impl Source {
         Err(Unread::Changed)
     }
 
+    /// The size of the first examination decides how many bytes are read, since the header with the size is
+    /// written before the contents. A file that ends earlier has changed, and so has one whose second
+    /// examination differs; one that grew in between is found by its size and its times.
     fn file_once(
         &mut self,
         entry: &mut Entry,
@@ -239,6 +247,12 @@ impl Source {
     }
 
     /// Opens and examines a regular file, once it is settled.
+    ///
+    /// No entry can make this call wait or leave the tree: `NONBLOCK` opens a pipe without a writer,
+    /// `NOFOLLOW` refuses a link that has replaced the file since the scan, and the number of the mount is
+    /// compared because a file may be mounted over another. The type is examined after opening, by
+    /// descriptor, so that nothing can be exchanged in between. The attributes are read last: setting one
+    /// changes `ctime`, which the examination after reading compares.
     pub(crate) fn open(&mut self, entry: &Entry) -> std::result::Result<Opened, Unread> {
         let directory = self.below.directory(&entry.parent)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;

@@ -167,6 +167,17 @@ impl Check<'_> {
     }
 
     /// Returns the length of contents that were read.
+    ///
+    /// An inner error is a problem of this member, an outer one a failure to read its shard. Members are
+    /// visited in the order of their places, so each must begin where the one before it ended:
+    ///
+    /// ```text
+    /// shard: | headers | contents | padding | headers | ...      last.end moves by headers + padded size, after a problem too
+    ///                                       ^ last.end            if the headers are readable: one damaged file is one message
+    /// ```
+    ///
+    /// A hard link has no contents of its own. No other file may lie between it and its file, whose path and
+    /// hash it must have: tar extracts members in their order and links to what exists by then.
     fn whole(
         &mut self,
         entry: &Entry,
@@ -322,6 +333,11 @@ impl Compare<'_, '_> {
 
 impl Sink for Compare<'_, '_> {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        // A merge of two ascending sequences. `next` is the first row of the index that is not compared yet,
+        // and `row` comes from the scan. Rows of the index before `row` are missing in the tree. An equal row
+        // counts as changed only if it was packed: the others are problems already, by their errors. The scan
+        // ends only by an error, so a stop is returned as one, which `tree` takes back by looking at `flow`
+        // first.
         loop {
             let order = self.next.as_ref().map_or(Ordering::Greater, |next| next.row().key.cmp(&row.key));
             match order {

@@ -62,6 +62,9 @@ pub enum PackEvent<'e> {
 }
 
 /// Result of packing.
+///
+/// Counts of entries are names, so a file with three hard links counts three times; `bytes` is the length of
+/// the tar files with headers and padding, not of the contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
     /// Entries in the shards.
@@ -233,6 +236,17 @@ struct Batch {
     bytes: u64,
 }
 
+/// State of the pass over the sorted entries, on the caller's thread. Threads read and hash; only this thread
+/// writes, so that the order of members in the shards is the order of the sort whatever thread is faster.
+///
+/// ```text
+/// entry -> group (names of one inode) -> batch -> readers (a queue each) -> ready: chunks in the order sent -> append -> shards
+///   |                                                                                                            `-> paths
+///   `-- kept row followed by the same row of the tree: no reading, straight to `paths`
+/// ```
+///
+/// Memory is bounded by the chunks in flight, two for each thread. `paths` collects the rows of the index,
+/// sorted by path.
 struct Work<'w> {
     /// For what is not read by the threads.
     reader: Source,
@@ -278,6 +292,15 @@ impl Work<'_> {
         Ok(flow)
     }
 
+    /// A row of a kept shard sorts directly before the row of the tree with the same key ([`Origin`]), so a
+    /// pair of them means that the entry needs no reading. A kept row without its partner, or with other
+    /// times, means that the tree changed between `Unfinished::keep` and the scan: that is an error, because
+    /// the shard with that member was kept already. The next run finds the change and does not keep the
+    /// shard.
+    ///
+    /// Names of one inode follow each other and become a group, of which one name is read and the others
+    /// become links. A group has at most [`GROUP_ENTRIES`] names and is never divided between two batches. A
+    /// batch is sent when it has enough entries or bytes.
     fn entry(&mut self, entry: Entry, is_kept: bool) -> Result<ControlFlow<()>> {
         if is_kept {
             match self.kept.replace(entry) {
@@ -430,6 +453,10 @@ impl Work<'_> {
     }
 
     /// Names of a file that is written in pieces.
+    ///
+    /// These files are read on this thread: a chunk of their size would not fit into memory. Each name is
+    /// checked to be a link to the first one still. If the first one cannot be read, the next name is tried
+    /// as a file of its own.
     fn large(&mut self, group: &[Entry]) -> Result<()> {
         let mut first: Option<First> = None;
         // Places of these are in the shard, not in a chunk.
@@ -477,6 +504,11 @@ impl Work<'_> {
     }
 
     /// Writes a file in pieces; takes them back if it cannot be read as a whole.
+    ///
+    /// The outer error is a failure of the pack, which ends it; the inner one concerns this file only, and
+    /// the shard is cut back to where the file began. The header has the size of the first examination, so
+    /// exactly that many bytes are read; the file is examined again at the end. Contents are hashed as they
+    /// are written, since a second reading could return other bytes than those in the shard.
     fn pieces(&mut self, entry: &mut Entry) -> Result<std::result::Result<(Place, Attributes), Unread>> {
         let opened = match self.reader.open(entry) {
             Ok(opened) => opened,
