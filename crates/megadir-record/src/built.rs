@@ -17,6 +17,8 @@ pub struct Built {
 }
 
 /// One created data set.
+// Times are of the engine's own work before the first block, not of an arm. Space is measured after
+// write-back, because many file systems allocate only then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltSet {
@@ -59,6 +61,8 @@ pub struct UsedByArms {
 }
 
 /// Space of a data set, summed over its files and directories after write-back.
+// Inodes and blocks are of this set alone, found by examining each file, unlike the figures of [`Built`],
+// which are of the whole file system and have the changes of other processes in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Used {
@@ -87,6 +91,11 @@ pub struct Epoch {
 }
 
 /// Cost of timing single operations, and detection of known delays.
+///
+/// The run injects delays of known length into operations and looks for them in its own histogram, so that a
+/// reader can see that the instruments work on this machine. Untimed and timed blocks alternate in rounds;
+/// their ratio is the cost of timing. All figures are kept, so that the report can judge them by later rules
+/// too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfCheck {
     /// `true` for the cycle counter, `false` for the monotonic clock.

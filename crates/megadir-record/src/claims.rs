@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+// A field for each kind of claim that a report can judge from the groups of a plan, and none for a study by
+// name: an absent field is a claim that the source does not make, and adds nothing to the report. `who` is
+// the subject of each sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claims {

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// A program in a process of its own, one run per operation.
+// The line is kept as written, with its placeholders, so that a record can be read and run elsewhere.
+// `expected` is found by the task's reference before the first block, and every other program of the task
+// must have it too, since times of unequal work are no comparison. What is compared is what a program prints
+// or leaves; the record names the criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandWork {

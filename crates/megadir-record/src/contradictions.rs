@@ -60,6 +60,11 @@ fn named(plan: &Plan, sample: &Sample) -> String {
 
 /// Arms that are duplicated in or missing from a round, and rounds that are missing or out of order.
 fn rounds(record: &Record, found: &mut Contradictions) {
+    // Attempts are runs of samples with the same epoch, phase, round and number of attempt, in the order of
+    // the file. Within an epoch and a phase, an attempt is followed by the next round, or by the next attempt
+    // at the same round. An arm that a refused block has stopped may be missing from then on. Each kind of
+    // contradiction is one sentence with the number of further ones, so that a record that was mixed up does
+    // not fill the report.
     let plan = &record.header.plan;
     let complete = record.end.as_ref().is_some_and(|end| end.complete);
     let (mut seen, mut stopped) = (vec![false; plan.arms.len()], vec![false; plan.arms.len()]);

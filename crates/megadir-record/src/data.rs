@@ -14,6 +14,9 @@ use crate::machine::FsId;
 #[serde(transparent)]
 pub struct DataId(pub u32);
 
+// A recipe and not a list of files: names, sizes and places follow from the plan's seed and an index, so the
+// record of a million files has a few hundred bytes. `hash` makes the recipe testable, since every arm that
+// lists the set must find it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
@@ -65,6 +68,9 @@ impl DataSource {
     }
 }
 
+// Parameters of one generated set, independent of each other. Fields that were added later are left out of
+// the record at their defaults, so that plans of older programs and those of the present one are equal where
+// they mean the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Made {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::is_default;
 
 /// Work of a block on a range of a data set's files; one file is one operation.
+// The range is the same for each worker, in a tree of its own or in the shared one ([`Sharing`]), so the
+// number of files of a block is the length of the range times the number of workers. Ranges allow one
+// directory to be filled in several steps, each of which is an arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileWork {

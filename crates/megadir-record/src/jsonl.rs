@@ -55,6 +55,9 @@ pub struct Resumed {
     pub pressure: Pressure,
 }
 
+/// Everything that is known before the first block, in one line, so that a record of a run that was killed at
+/// once is complete as far as it goes. Which facts may identify a person or a machine is decided in
+/// [`crate::redact`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// [`FORMAT_VERSION`](crate::FORMAT_VERSION) of the writer.
@@ -85,6 +88,9 @@ pub struct Note {
     pub text: String,
 }
 
+/// Its presence alone shows that the run ended by itself. A run that stopped early has it too, with
+/// `complete` not set and the reason; a resumed run continues after it. `pressure` is the one after the run;
+/// the one before it is in the machine of the header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// `true` if all planned rounds were measured.

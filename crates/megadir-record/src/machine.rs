@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Unknown values are `None`, never guessed.
+// Facts that change times by more than the noise, or forbid a comparison: two records are of the same machine
+// only if these agree. Facts that identify a person or a computer are left out of records for sharing
+// ([`crate::redact`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
@@ -60,6 +63,8 @@ pub struct Machine {
 }
 
 /// File system under test.
+// Properties of the mount that the run uses, as the kernel reports them. Numbers of bytes are of the whole
+// file system at the start of the run, since a nearly full one allocates in another way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystem {
@@ -93,6 +98,8 @@ pub struct FileSystem {
 }
 
 /// Before or after a run.
+// Figures of Linux's pressure stall information and their substitutes elsewhere. Each is optional, because
+// kernels, containers and systems differ in what they report; a missing one is no sign of an idle machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
@@ -122,6 +129,8 @@ pub struct Pressure {
 pub struct FsId(pub u32);
 
 /// File system that is created and mounted for the run, or a user's volume ([`Place::Directory`]).
+// Enough to make and mount the same file system again: the command, the version of its tool, the options and
+// the storage. `label` and not `name` is in arms and groups, and `id` is the position in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFileSystem {

@@ -14,6 +14,16 @@ use crate::machine::{FsId, LabFileSystem, Unavailable};
 pub use axes::Axes;
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
+/// The plan is made once, is written before the first block, and is never changed afterwards, so that neither
+/// the engine nor the report needs a default: what is not in the plan does not influence the run. Arms,
+/// groups, data sets and file systems refer to each other by index or name:
+///
+/// ```text
+/// groups --name--> arms --id--> data --id--> file_systems
+///    `-- rule: pairs, series, baseline: --id--> arms
+/// ```
+///
+/// Some names in the file are older than those of the fields, because records stay readable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// For example `listing`.
@@ -124,6 +134,9 @@ impl Plan {
 pub struct ArmId(pub u32);
 
 /// Work on a data set, in a given state of the cache.
+// The unit of measurement: each arm runs one time in each round, and such a block is one sample. `chain` and
+// `step` order arms that depend on each other; they are 0 where nothing depends on anything. The name is for
+// people, and identifies the arm across runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
@@ -171,6 +184,10 @@ pub enum Role {
     Arm,
 }
 
+// A figure that a source has published, shown beside the run's own. It is compared only with the group named
+// here, and only if entries and contents agree, because a figure of another size of directory would look like
+// a contradiction. A figure that no group measures is listed with the reason, so that none is left out
+// silently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
@@ -202,6 +219,9 @@ pub const FILE_SYSTEM_GROUP: &str = "file-system";
 /// Group that contrasts aged directories with fresh ones.
 pub const AGED_GROUP: &str = "aged";
 
+/// A question to arms, as data: the report applies the rule and knows no study. Arms name their groups, and
+/// rules name arms where the order or the part that an arm plays matters. All contrasts of a group are judged
+/// as one family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// For example `buffer`.
@@ -288,6 +308,8 @@ pub struct BreakEvenArms {
 }
 
 /// Ratio of the times of two arms.
+// The phrases are parts of sentences that the report composes, about `subject` compared with `than`, under
+// the conditions `at`; the text holds no figure. Pairs of one group are judged together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
@@ -320,6 +342,9 @@ impl Pair {
 }
 
 /// Fixed before the run starts.
+// Fixed in advance, so that no rule can be chosen by its result: when to stop, what to repeat, and which
+// width counts as equivalent. Fractions, not per cent. Older records lack the later fields, whose defaults
+// are the former behaviour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rules {

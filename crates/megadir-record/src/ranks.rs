@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 /// Ranks of a run, and the cost of coordinating them.
+///
+/// The two times are measured before the first block and let a reader judge whether blocks are long enough:
+/// one much shorter than `coordination_ns` measures the coordination. `shift` is there because a client that
+/// has created a file holds its attributes and data in its own cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ranks {
     /// MPI library: version and binary interface.

@@ -118,6 +118,10 @@ fn is_personal(option: &str) -> bool {
 
 /// Numbers the user's volumes, whose labels are parts of paths; returns the old and the new labels.
 fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
+    // Labels of volumes have become parts of names of arms and groups, of titles and of phrases when the plan
+    // was made, so each such text is changed where the label stands at its known place. A search for the
+    // label anywhere in a text would hit words that only happen to be equal. The same new label replaces it
+    // everywhere, so that the record still agrees with itself.
     let mut labels = Vec::new();
     for (number, of) in (1..).zip(plan.file_systems.iter_mut().filter(|of| of.place.is_directory())) {
         let new = format!("volume {number}");
@@ -157,6 +161,9 @@ fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
 }
 
 fn plan(plan: &mut Plan, private: &[String]) {
+    // Only texts that a user has written or that a path was put into: the rest comes from built-in studies
+    // and is the same for everyone. Values of the environment are left out as a whole, because they may be
+    // secrets of any form; their names stay.
     for data in &mut plan.data {
         if let DataSource::Existing { path } = &mut data.source {
             REDACTED.clone_into(path);

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::plan::ArmId;
 use crate::ranks::RankTimes;
 
+/// One line of the record for each block, so its fields are numbers and short words. Times are of the block
+/// as a whole; the report divides by `operations`. Nothing is averaged or left out when a record is written:
+/// warm-up, voided rounds and refused blocks stay, marked, because only then can another rule of judging be
+/// applied later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// From 0.
@@ -103,6 +107,10 @@ pub struct Refused {
 // ```
 
 /// Times of the single operations of a block.
+///
+/// Ticks and not nanoseconds are stored, as they were counted, so that converting them adds no rounding.
+/// Invariant: the sum of all times and `gap_ticks` is about the wall time of the block, which shows that no
+/// operation was left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Buckets for every power of two; each value below twice this number has its own bucket.

@@ -12,6 +12,9 @@ use crate::jsonl::writer::is_closed;
 use crate::plan::axes;
 use crate::sample::{Phase, Sample};
 
+/// Lines by kind, each kind in the order of the file. Later code relies on the checks of the reader: each
+/// index of an arm, a data set or an epoch is one of the plan. What older programs did not write is `None` or
+/// empty, and `end` is the end of the last continuation, not of an earlier one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub header: Header,
@@ -119,6 +122,11 @@ pub fn read_partly(mut input: impl BufRead) -> Result<(Record, Option<ReadError>
 
 /// After an error the lines so far stay in the record.
 fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
+    // The order of the cases is the order of trust. A line that is parsed has its checksum compared before it
+    // is added. A line that cannot be parsed is a truncation only if it is the last one and lacks its
+    // newline: a process was killed while it wrote, and the record is good up to there. Anything else is
+    // damage. After the end line only another line of a record may follow (a continuation), so other bytes
+    // get a message of their own.
     let mut text = Vec::new();
     let mut number = 0;
     loop {

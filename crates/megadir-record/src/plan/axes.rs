@@ -17,6 +17,8 @@ use crate::files::{FileOperation, FileOrder, SyncPolicy, WorkerKind};
 pub use from_names::complete;
 
 /// An absent axis is the same for all arms, or does not apply.
+// An axis is set only if it distinguishes arms of the study, so that names stay short and two arms with equal
+// axes are comparable. Later code compares these fields and not the text of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -251,6 +253,9 @@ impl Axes {
     }
 
     fn work(&self) -> String {
+        // Names are keys: runs are matched by them, also with records of older versions. The order and the
+        // separators of the words must therefore stay as they are, and a new axis may only add words to arms
+        // that have it.
         let mut name = match self.operation {
             None | Some(Operation::List | Operation::Lookup | Operation::StatAll | Operation::Run) => {
                 String::new()

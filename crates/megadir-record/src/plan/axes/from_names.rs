@@ -61,6 +61,10 @@ fn without_suffix(text: &mut String, part: &str) -> bool {
 }
 
 fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
+    // Takes the parts of a name off from its end, in the reverse of the order in which [`Axes::name`] adds
+    // them: file system, mark of a control, state that the arm prepares for, cold state, age. What is left
+    // describes the work. The result is only used if it composes the same name again; otherwise the rest of
+    // the name is kept as it is, as a label.
     let mut name = planned.name.clone();
     let label = plan.file_system_of(planned.data).map(|of| of.label.clone());
     let file_system = label.filter(|label| without_suffix(&mut name, label));
@@ -95,6 +99,8 @@ fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
 }
 
 fn of_work(plan: &Plan, planned: &Arm, name: &str) -> Axes {
+    // Values come from the work itself and never from the text; the name only decides whether an axis was
+    // mentioned. The remaining kinds of work mention the same axes in old names as in new ones.
     let entries = Some(plan.data[planned.data.0 as usize].entries);
     match &planned.work {
         Work::List { backend, buffer_bytes, threads, stages, .. } => {
@@ -133,6 +139,10 @@ fn number_before(text: &str, word: &str) -> Option<u64> {
 }
 
 fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
+    // Names of work on files had several forms, which are recognised one after the other: the writing before
+    // a removal, creating among other files, filling by ranges, a count of workers, and else a layout with
+    // the time at which its directories are made. The text after the first comma decides, because all parts
+    // before it follow from the operation.
     if let Some(tree) = name.strip_prefix("write for ") {
         return of_tree(tree);
     }
