@@ -70,6 +70,10 @@ pub enum Kind {
 }
 
 /// Work on trees, the same in all its tasks.
+///
+/// Each task carries its whole job, so that a process needs nothing but the task and the file system. A field
+/// that is added later has a default, because journals of the same version are read again; a change that
+/// older programs would misunderstand needs another [`VERSION`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub version: u32,
@@ -91,6 +95,10 @@ pub struct Job {
 }
 
 /// Root of a tree. Inode, time of creation and file system identify it on every machine; device numbers differ.
+///
+/// A process opens the root by its path and compares these facts before it does anything below: the path may
+/// lead to another directory on another machine, or after a change of mounts. The remaining facts are for the
+/// description of the inventory, which is the same in all parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     pub path: Bytes,
@@ -177,6 +185,12 @@ impl Task {
 }
 
 /// Result of a task.
+///
+/// Everything that a process returns; what it has written otherwise does not count. The directories that it
+/// has found but not visited become items of later tasks, so no process keeps a queue of its own. A scan
+/// stores its outcome in the part itself, so that a task that runs again finds it and does not scan again.
+/// Fields that are empty for a kind of work are left out of the JSON, because a journal has one outcome for
+/// each task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub entries: u64,
@@ -208,6 +222,9 @@ impl Outcome {
     }
 }
 
+/// Counts are of the part's rows; they allow the sum over all parts to be formed without opening them. A row
+/// is repeated if a directory could not be read by the task that should visit it: the task that found the
+/// directory has a row with its attributes, and this one a row with the error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// File name in the folder.
@@ -249,6 +266,10 @@ pub struct Used {
 }
 
 /// Figures of the entries below a directory.
+///
+/// Sums of several tasks are added by root and path, so each field must be a count, a sum, or an extreme:
+/// nothing that depends on the order. `entries` counts names while `inodes` and the bytes leave out files
+/// with several links, which are added at the end, once for each file, when all their names are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Index of the tree.
@@ -293,6 +314,10 @@ impl Sum {
 }
 
 /// File with several links.
+///
+/// Tasks see different names of the same file, so each returns the first one that it has seen, and the
+/// smallest of all decides which directory the file counts in. The result is therefore the same whatever the
+/// division into tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Linked {
     /// Device and inode.

@@ -8,6 +8,9 @@ use megadir_inventory::Facts;
 use crate::job::{Budget, Bytes, Item, Job, Kind, Root, VERSION};
 
 /// Work that a caller asks for.
+///
+/// Only [`prepare`] reads it, and adds the facts of the roots on this machine; nothing else passes from the
+/// caller to the tasks. Paths may be relative here, and are absolute in the job.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub kind: Kind,

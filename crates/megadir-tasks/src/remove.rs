@@ -16,6 +16,18 @@ use crate::visit::{Reached, Spending, reach, visit_items};
 
 const LOOK: Duration = Duration::from_millis(5);
 
+/// Steps for one item, each of which may have been done before, by a task whose outcome was lost:
+///
+/// ```text
+/// reach -> empty --all removed--------------------------> remove_emptied: the directory itself
+///   |         `--budget spent--> subdirectories left: unvisited; this directory again: unvisited, or later for a root
+///   `-- gone, or another mount: nothing to do
+/// ```
+///
+/// Failures count only in the pass over a root, which comes last and meets everything that stayed. If they
+/// counted in each directory too, a file that cannot be removed would be counted once for each task that has
+/// met it. A directory below the root comes again only if it has no subdirectories left of its own, because
+/// otherwise the root's pass removes it.
 pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let mut removal = Removal::default();
     let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {
@@ -131,6 +143,10 @@ fn left(directory: &Dir, item: &Item) -> megadir::Result<Vec<Item>> {
 }
 
 /// Removes an empty directory by its name; `false` if another process did, or put something in it.
+///
+/// The name is resolved again from the root of the tree, and the directory behind it compared with the one
+/// that was emptied. Between the comparison and `unlinkat` another process may still exchange the name, and
+/// then at most an empty directory is lost: the kernel refuses to remove any other.
 #[cfg(target_os = "linux")]
 fn remove_emptied(job: &Job, root: &Dir, item: &Item, directory: &Dir) -> megadir::Result<bool> {
     use megadir::names;

@@ -18,6 +18,16 @@ const RANGE_ENTRIES_MAX: u64 = 50_000;
 /// Rows that wait to be sorted, bytes; more wait in temporary files.
 const MEMORY_BYTES: usize = 64 << 20;
 
+/// A part appears under its name whole or not at all, and only one process can give it that name:
+///
+/// ```text
+/// part exists -> its outcome
+/// otherwise   -> rows -> sort -> attempt file of this process -> note: the outcome -> publish: rename, unless the name is taken
+///                                                                    taken -> the other process's outcome
+/// ```
+///
+/// The counts come from the metadata of the part, after the last row, and the note with the outcome must be
+/// in the file before it is finished. One thread, because the processes of a job are the parallelism.
 pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let job = &task.job;
     let Some(folder) = &job.folder else {
@@ -71,6 +81,9 @@ fn described(root: &Root) -> megadir_inventory::Root {
     }
 }
 
+/// An item that cannot be opened has its row all the same, with the error, so that the inventory shows what
+/// is missing. `repeated` counts such rows below the roots: the directory's entry in its parent is a row of
+/// another part. A directory that is gone by now needs no row.
 fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {
     let mut repeated = 0;
     let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {

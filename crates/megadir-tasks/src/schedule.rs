@@ -57,6 +57,9 @@ pub struct Assigned {
 }
 
 /// Progress of a job.
+///
+/// Counts of directories and of entries are exact for finished tasks; a task that runs adds nothing until it
+/// has finished. `waiting` is the number of directories, `done` and `running` are numbers of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub entries: u64,

@@ -10,6 +10,10 @@ use crate::job::{Bytes, Linked, Outcome, Sum, Task, TaskError, Used};
 use crate::scan::{start, visit_all};
 use crate::visit::{Reached, reach, visit_items};
 
+/// A directory that cannot be opened is a failure of the outcome and not of the task, and the same holds
+/// below it: the sums then lack its contents, and the caller reports them as incomplete. Only a stop or a
+/// root that is not the job's directory ends the task. Nothing is written, so a task that runs twice does no
+/// harm: the schedule takes the first outcome.
 pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let mut totals = Totals::default();
     let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {
@@ -59,6 +63,10 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// A batch is summed once and then added to the root and to each directory above it down to `depth`
+    /// levels, since these have sums of their own; one addition per level and batch, not per entry. An entry
+    /// that has vanished between listing and examination does not count. One whose attributes could not be
+    /// read counts as a name without bytes, and in `unexamined`.
     fn add_batch(
         &mut self,
         depth: u32,

@@ -36,6 +36,9 @@ pub(crate) fn visit_items(
     Ok(outcome)
 }
 
+/// Time counts from the start of the task in this process and includes waiting for the file system. `stop` is
+/// the caller's flag, set from any thread; it is looked at between buffers. The first item is visited even if
+/// the budget is spent by then, otherwise a job with a small budget would never end.
 pub(crate) struct Spending<'s> {
     started: Instant,
     time: Duration,
