@@ -9,9 +9,13 @@
 //! The library is opened at run time, so no program needs MPI to start. Calls are collective, each rank makes the same calls in
 //! the same order, except `send` and `receive`, which are between two ranks. Limits: Linux; one world per process; no rank may be lost.
 //!
-//! `attendance.rs` finds the ranks that a meeting waits for. `launcher.rs` recognises the launcher by the environment, from one table. `world.rs` opens the library
-//! (`megadir_sys::mpi` has the constants of the three binary interfaces in one table). All waits are nonblocking calls
-//! of MPI with a test and a pause, so that ranks that wait leave the processor to others.
+//! All waits are nonblocking calls of MPI with a test and a pause, so that ranks that wait leave the processor to others.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `launcher.rs` | recognises the launcher by the environment, from one table |
+//! | `world.rs` | opens the library, compares the ranks, and passes messages; the constants of the three binary interfaces are in `megadir_sys::mpi` |
+//! | `attendance.rs` | finds the ranks that a meeting waits for |
 
 mod attendance;
 mod launcher;

@@ -16,6 +16,11 @@ const TURNS_PER_LOOK: u32 = 1024;
 const NAMES_MAX: usize = 10;
 
 /// Seen by one process; used by the thread that joined.
+///
+/// The communicator of all ranks, with the names of their hosts in the order of ranks, gathered once so that
+/// messages can name a host without another call. `library` is for the record and for messages. Not `Send`:
+/// the library was initialised for calls from one thread only (`MPI_THREAD_FUNNELED`). `report` is absent
+/// until the command line sets it, because this crate does not print.
 #[derive(Debug)]
 pub struct World {
     mpi: Mpi,
@@ -28,6 +33,18 @@ pub struct World {
 impl World {
     /// Opens the library, joins the other ranks, and compares the proofs of all. The errors of all ranks are
     /// equal, except [`Error::NoLibrary`], [`Error::Library`] and [`Error::Call`].
+    ///
+    /// The order matters, since each call is collective and a rank that leaves early would let the others
+    /// wait for ever:
+    ///
+    /// ```text
+    /// open -> init -> as many ranks as the launcher started? -> broadcast rank 0's proof -> gather hosts -> agree -> world
+    ///                        | no: another launcher's library
+    ///                        `-> finalize, at every rank alike
+    /// ```
+    ///
+    /// Until the hosts are known, an error must be one that all ranks find by themselves, such as a wrong
+    /// number of ranks. Afterwards a rank that finds one passes it to `agree`, so that all ranks return it.
     pub fn join(launcher: Option<&Launcher>, library: Option<&Path>, proof: Proof) -> Result<Self, Error> {
         if cfg!(not(target_os = "linux")) {
             return Err(Error::Unsupported);
