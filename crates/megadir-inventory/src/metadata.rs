@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT_VERSION: u32 = 1;
 
 /// Description of a whole inventory.
+///
+/// Written at the end of the file, so it describes what was read and not what was intended. Counts are of the
+/// whole inventory; for a folder of parts they are added. A field of a later version is optional here,
+/// because older inventories remain readable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// See [`FORMAT_VERSION`].
@@ -36,6 +40,9 @@ pub struct Metadata {
 }
 
 /// Root of a scanned tree.
+///
+/// Everything that a later comparison must know about the mount of then: which numbers and times identify a
+/// file there, and how exact its clock is. The same path may be on another file system by now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RootText", into = "RootText")]
 pub struct Root {
@@ -56,6 +63,9 @@ pub struct Root {
 }
 
 /// Settings of a scan.
+///
+/// Serves a later comparison: it enters mounts as the scan did, and applies the same conditions, so that only
+/// changes of the tree are differences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scanned {
     /// `true` if other file systems mounted below the roots were entered.
@@ -73,6 +83,10 @@ pub struct Scanned {
 }
 
 /// Conditions of a scan, as far as they can be applied to the tree later.
+///
+/// An inventory with conditions lacks rows on purpose, and a comparison must not report those as added.
+/// Conditions that depend on names and types can be applied again; those on attributes cannot, so such an
+/// inventory is refused where that matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Selected {
@@ -149,6 +163,8 @@ impl Metadata {
     }
 }
 
+/// Form of a root in the metadata: JSON, in which a path that is not UTF-8 has its bytes as hex digits in
+/// `path_hex`. One of the two paths is present.
 #[derive(Serialize, Deserialize)]
 struct RootText {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,6 +26,10 @@ const INODE_HIGH: usize = 5;
 const ALL_QUERIED: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
 /// Rows of one directory, sorted by name, without errors and hashes.
+///
+/// Passed from the sorter to a sink without unpacking: a writer copies the bytes into its row group. A
+/// directory with many entries arrives in several of these, which ascend. `last_name_bytes` is the length of
+/// the last name, which is at the end of `bytes`.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedRows<'a> {
     pub(crate) root: u32,

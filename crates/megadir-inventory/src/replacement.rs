@@ -29,6 +29,10 @@ mod system;
 const TRIES_MAX: usize = 100;
 
 /// File being written; leaves nothing behind if dropped before [`Replacement::finish`].
+///
+/// `file` is absent only after it was finished or dropped. `rename` holds the temporary and the final path;
+/// both are in one directory, so that renaming is atomic. `written_bytes` and `sent_bytes` serve to start
+/// write-back early: the final fsync then has less to wait for.
 #[derive(Debug)]
 pub struct Replacement {
     file: Option<File>,

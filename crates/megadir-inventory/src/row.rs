@@ -79,6 +79,10 @@ pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Attributes of an entry; `None` if not reported.
+///
+/// Each field is what the file system reported, without a guess, because a comparison takes a difference in
+/// any of them for a change. Times are signed: files may be older than 1970. `size_bytes` of a directory
+/// depends on the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Type; [`FileType::Unknown`] if not reported.
@@ -117,6 +121,9 @@ pub struct Facts {
 }
 
 /// Where a pack holds an entry: bytes of a shard, which is a tar file.
+///
+/// Tar members begin with headers (512 bytes each), followed by the contents and zeros up to a whole block.
+/// Offsets are from the beginning of the shard, so that a member can be read without reading those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Number of the shard.
@@ -216,6 +223,9 @@ impl Facts {
     }
 
     /// Converts to attributes, as far as facts are known.
+    ///
+    /// The mask of the result has a bit for each fact that is known, and a field without its bit is 0 and
+    /// means nothing. Owners count only as a pair, because the mask has one bit for both.
     pub fn attributes(&self) -> Attributes {
         let time = |ns: Option<i64>| time_of(ns.unwrap_or(0));
         let known = [
@@ -338,6 +348,9 @@ fn major_and_minor(device: u64) -> (u32, u32) {
 }
 
 /// Owned row.
+///
+/// For rows that outlive the buffer of their source, such as the one that is looked ahead at. It keeps its
+/// vectors when it is overwritten by another row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedRow {
     /// Index of the root.

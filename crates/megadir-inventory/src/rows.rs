@@ -71,6 +71,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 }
 
 /// Rows of the entries that conditions let see, and the roots.
+///
+/// `place` is the state of the conditions in the directory of `current`, computed once for each directory.
+/// `hidden` is `true` if a directory on the way to it is hidden: all of its rows are skipped then, as a walk
+/// would not have entered it.
 #[derive(Debug)]
 pub struct SeenRows<R> {
     rows: R,

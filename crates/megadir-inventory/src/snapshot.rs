@@ -135,6 +135,9 @@ impl Sink for Collected {
 }
 
 /// Rows of a snapshot, in the order of an inventory.
+///
+/// `block` counts through the directories of the current root and `index` through the rows of a directory.
+/// `parent` is the current directory's path in both of its forms, because rows borrow it as bytes.
 #[derive(Clone, Debug)]
 pub struct SnapshotRows<'a> {
     snapshot: &'a Snapshot,

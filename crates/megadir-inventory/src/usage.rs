@@ -39,6 +39,9 @@ pub fn usage(
     }
 }
 
+/// One pass over the rows, in the order of an inventory: each root, then its directories, each with its
+/// entries. Memory is bounded by the depth of the tree and the directories that lack something. A root whose
+/// rows are missing begins a tree too, when the next root comes.
 fn count(
     mut rows: impl Rows,
     conditions: Option<&Arc<Conditions>>,
@@ -74,6 +77,10 @@ fn count(
     Ok(ControlFlow::Continue(lacking))
 }
 
+/// State while rows are read. `open` has the subtrees from the root down to the current directory; `path` and
+/// `shared_path` are the current directory as bytes and as a path that shares its beginning. `unread`,
+/// `directories`, `with_entries` and `foreign` serve to find directories whose contents the inventory does
+/// not have, so that sums are reported as incomplete. `device` is that of the tree's root.
 struct Reading<'c> {
     tally: Tally,
     conditions: Option<&'c Conditions>,

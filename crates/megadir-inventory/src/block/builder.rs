@@ -18,6 +18,9 @@ pub(crate) enum Whole<'a> {
     Each(&'a [i64]),
 }
 
+/// Rows of one directory as the columns of a row group have them, borrowed and not yet copied. `kind` is an
+/// index into `kinds`, the dictionary of the row group; `numbers` are in the order of the columns. Values
+/// that not every row has are not representable here: such rows go to a block one by one.
 pub(crate) struct PlainRows<'a> {
     pub(crate) names: &'a [u8],
     /// The first name begins at `names_start`.
@@ -81,6 +84,9 @@ impl PlainRows<'_> {
     }
 }
 
+/// Vectors grow here and become exact slices in [`Block`], of which a snapshot holds one for each directory
+/// of a tree. `odd` ascends by row, because rows are only appended. The device of the first row becomes that
+/// of the block.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     block: Block,
@@ -150,6 +156,11 @@ impl BlockBuilder {
 
     /// `false`, with nothing added, if some rows need individual treatment.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
+        // This is the fast way for the usual directory: all columns are whole, and the rows differ from the
+        // columns only in their layout, so no row is built as [`Facts`] in between. Everything that needs an
+        // entry in `odd` is refused: a device that differs, a second half of an inode number, an errno, more
+        // links than 32 bits, space on disk that does not fit. The rows added so far are then taken back, and
+        // the caller adds all rows of the directory one by one.
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, rest @ ..] = numbers;
         let [mode, user, group, links, errno, allocated, accessed] = rest;

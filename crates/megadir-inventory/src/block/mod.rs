@@ -13,6 +13,18 @@ use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, Key, Row, nanoseconds};
 
+/// The unit of a comparison: one lookup finds a directory, and then each name is found by a binary search
+/// over rows of 64 bytes. Names lie one after the other, and each row has its place among them.
+///
+/// ```text
+/// rows:   [ 64 bytes ][ 64 bytes ][ 64 bytes ] ...   sorted by name; bits show which values are present
+/// names:  alpha|beta|gamma ...                       name_start, name_bytes
+/// odd:    (1, Links) (1, Hash) ...                   values that a row has no room for, by row
+/// ```
+///
+/// `examined_ns` is when the rows were read, which decides whether equal times prove anything. `device` is
+/// that of the first row, and nearly always of all. `root_row` is the row of the tree's root, which has no
+/// name in any directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) root: u32,
@@ -70,6 +82,8 @@ impl Block {
         (at < self.len() && self.name(at) == name).then_some(at)
     }
 
+    /// The reverse of [`pack`]. It is the slow way, for rows that differ or are written: a comparison of
+    /// equal rows looks at the packed form only (`is_same`). Values in `odd` replace those of the row.
     pub(crate) fn facts(&self, index: usize) -> Facts {
         let row = &self.rows[index];
         let has = |bit: u16| row.have & bit != 0;

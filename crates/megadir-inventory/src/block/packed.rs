@@ -21,6 +21,10 @@ pub(super) mod bit {
     pub(in crate::block) const ALLOCATED: u16 = 1 << 11;
 }
 
+/// The order of the fields leaves no padding, so that a row has exactly 64 bytes, a cache line. Type and
+/// permissions share 16 bits (`mode_and_kind`). Space on disk is stored as its difference to the size, which
+/// is small for almost every file; a file with more than 16 MiB of holes or preallocated space has its value
+/// in `odd`. Fields that are absent are 0, and their bit in `have` is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packed {
     pub(super) size_bytes: u64,
@@ -93,6 +97,8 @@ pub(super) enum Odd {
     Hash([u8; 32]),
 }
 
+/// Returns `true` if some value did not fit and must be added to `odd`. The bit [`bit::ODD`] marks such rows,
+/// so that a lookup of an ordinary row never searches there.
 #[inline]
 pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
     let mut have = 0;

@@ -167,6 +167,10 @@ fn kept(comparing: &Comparing<'_>, keeping: Keeping, found: &mut Found) -> Resul
     keeping.into_kept(metadata(comparing, found))
 }
 
+/// Description of the rows that `--update` writes. It must hold for all of them, also for those that were
+/// kept from the old inventory because they could not be examined: for these the old newest times and volumes
+/// stay. `started_ns` is the start of the comparison, before anything was read, because rows are suspect from
+/// then on.
 fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
     let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
     let keep_unseen = !found.compared.is_complete();

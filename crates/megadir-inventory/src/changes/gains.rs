@@ -76,6 +76,10 @@ impl Sums<'_> {
 }
 
 impl Gains {
+    /// Works on what was seen at each path, before renames are paired: an entry that was renamed is a loss
+    /// there and a gain here, as two runs of `usage` would have it. Sums are kept for the directory of each
+    /// difference, and then added to the directory above, the deepest path first; only directories with
+    /// differences take memory.
     pub(super) fn of(seen: &Seen, counted: &Counted) -> Self {
         let mut sums = Sums { counted, by_directory: BTreeMap::new(), has_allocated: true };
         for old in &seen.missing {

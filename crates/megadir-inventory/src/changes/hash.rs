@@ -56,6 +56,11 @@ fn decide(change: &mut Change, is_same: bool) -> bool {
 }
 
 /// Adds hashes to racy rows before another sink.
+///
+/// A row is racy if its file was modified within a tick of the clock before it was examined or later: another
+/// write could leave its times as they are, and the next comparison could only call it suspect. The hash of
+/// its contents settles that then. Files are read while rows are written, one after the other, by the thread
+/// that writes.
 #[derive(Debug)]
 pub struct Hashing<S> {
     sink: S,

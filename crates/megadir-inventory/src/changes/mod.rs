@@ -93,6 +93,9 @@ impl ChangeKind {
 }
 
 /// One change.
+///
+/// Old and new facts are those of the rows, before and after. `Added` has no old facts and `Removed` no new
+/// ones; all other kinds have both. A renamed entry may have changed too, in `fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Kind.
@@ -179,6 +182,9 @@ pub struct Watch {
 }
 
 /// Result of a comparison.
+///
+/// The comparison is complete only if `failed` and `unread` are 0 and no mount covers a directory of the
+/// inventory; otherwise some entries were not seen, and their changes are not reported.
 #[derive(Debug, Default)]
 pub struct Compared {
     /// Changes, sorted by root and path.

@@ -105,6 +105,9 @@ fn volumes(
     Ok(volumes)
 }
 
+/// A small comparison on the caller's thread, for paths that another program names, such as those of a
+/// notification. It shares `Found` and `settle` with the whole comparison, so that both report the same
+/// changes; directories named here are not entered.
 struct Only<'a> {
     metadata: &'a Metadata,
     trees: &'a [Option<Tree>],
@@ -115,6 +118,10 @@ struct Only<'a> {
 }
 
 impl Only<'_> {
+    /// The selected names of one directory are examined in one batch, relative to its descriptor. A parent
+    /// that is gone makes all of its names missing, like a removed directory does in a whole comparison; a
+    /// parent that cannot be opened makes none of them missing. The root itself is the name of no entry and
+    /// has been examined when it was opened.
     fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
             self.found.compared.unread += names.len() as u64;

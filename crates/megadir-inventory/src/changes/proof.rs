@@ -11,6 +11,9 @@ use crate::metadata::{Metadata, Root, Volume};
 use crate::row::Facts;
 use crate::scan::granule_of;
 
+/// Facts of a file system on which identity rests, derived from its mount traits once for each device. Each
+/// is `true` only if a comparison may rely on it; where one is `false`, fewer renames are found, but no wrong
+/// ones. A field that is doubtful is `false`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     /// Birth times are not needed. True for NTFS under Windows: numbers include a sequence number, and birth times can be set and are

@@ -25,6 +25,11 @@ pub(crate) struct Entry {
     pub(crate) suspect: bool,
 }
 
+/// Differences path by path, as threads have found them, in no order. `settled` are final changes of files
+/// that stayed in place. `missing` and `came` are the two halves of removals, additions and renames.
+/// `replaced` has another file at the same path, and `stayed` the same file below a directory that is another
+/// one. `unread` are directories that could not be listed: what is missing there may still exist, and no
+/// rename may be concluded from it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) settled: Vec<Change>,
@@ -46,6 +51,17 @@ impl Seen {
     }
 }
 
+/// The steps depend on each other in this order:
+///
+/// ```text
+/// replaced directories -> unsteady paths -> which entries stayed only by name -> sides (old, new) -> pairs by identity
+///    -> moved along with a directory: no change of its own, unless something else differs
+///    -> paired: renamed     -> old without pair: removed     -> new without pair: added, or replaced by
+/// ```
+///
+/// A path is unsteady if another directory is there now. Entries at the same path below it are then not the
+/// same by their path alone, and take part in the pairing. The result is sorted by path, removals first, so
+/// that changes can be applied in order.
 pub(crate) fn settle(seen: Seen, proofs: &Proofs) -> Vec<Change> {
     let Seen { mut settled, missing, came, replaced, stayed, unread } = seen;
     let unsteady = unsteady(&Sides::new((&missing, &came), &replaced, &[], &unread, proofs));

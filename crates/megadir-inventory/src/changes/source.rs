@@ -60,6 +60,10 @@ impl Source for KeptBlocks<'_> {
     }
 }
 
+/// Two inventories as one ascending sequence of directories. `next_before` and `next_now` are blocks that
+/// were read and not yet given out, because the other side is behind; a directory that only one side has is
+/// paired with an empty block. `began` is set once the first blocks were read, since `None` means the end
+/// afterwards.
 pub(crate) struct Merged<A, B> {
     before: A,
     now: B,

@@ -121,6 +121,17 @@ impl Strings {
     }
 }
 
+/// Values are kept in the most compact form that the pages allow, and spread out only when they must be:
+///
+/// ```text
+/// same:   (value, times)            while one value has filled every page so far; most columns of a directory tree
+/// values: one for each value        from the second value on, or for other encodings
+/// present: runs of 1 and 0          only of columns that may lack values; values has nothing for a 0
+/// ```
+///
+/// Texts are slices of the pages, which are reference counted, and are not copied. `spare` lends vectors that
+/// earlier row groups have used, because clearing a vector costs less than faulting in new pages. `read`
+/// counts rows, so that a page with too many is refused.
 pub(super) struct Chunk<'c> {
     column: &'c Column,
     rows: usize,
@@ -145,6 +156,9 @@ impl<'c> Chunk<'c> {
         rows: usize,
         spare: &'c RefCell<Vec<Vec<i64>>>,
     ) -> Result<Self> {
+        // Pages come in the order of the file: at most one dictionary, then data. Versions and encodings that
+        // this crate does not write are refused, except the plain ones that other programs write for small
+        // columns. The number of rows must match in the end, since everything later indexes columns by row.
         let mut chunk = Self {
             spare,
             column,
@@ -193,6 +207,10 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
+    /// A page of an optional column begins with its definition levels: their length in four bytes, then runs
+    /// of 1 (a value) and 0. What follows has only the values that are present. `None` means damage. Counts
+    /// come from the page itself and are checked against the rows of the group before anything is allocated
+    /// by them.
     fn page(&mut self, bytes: &Bytes, rows: usize, encoding: Encoding) -> Option<()> {
         self.read = self.read.checked_add(rows).filter(|read| *read <= self.rows)?;
         let mut rest = &bytes[..];
@@ -289,6 +307,9 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
+    /// Chooses the cheapest form of a finished column: no value at all, one value for all rows, a value for
+    /// each, or values with marks. Later code compares whole columns of a directory by this form. In the last
+    /// form a row without a value has a 0, so that rows remain indices.
     pub(super) fn values(mut self) -> Result<Values> {
         let present: usize = match self.column.required {
             true => self.rows,

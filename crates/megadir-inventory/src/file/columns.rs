@@ -13,6 +13,9 @@ use crate::row::{NUMBERS, STORED_NUMBERS, Stored, push_relative, push_separator,
 
 const FEW: usize = 16;
 
+/// One row group that is being collected, in the form in which its columns are encoded. All columns have the
+/// same number of rows, `rows`; columns that may lack values keep marks (`Present`) and only the values that
+/// are there. It is cleared and used again for the next row group, so that its vectors keep their memory.
 pub(super) struct Columns {
     pub(super) rows: usize,
     pub(super) root: Dictionary<i64>,
@@ -65,6 +68,12 @@ pub(super) enum Parents {
     Prefixes(Paths),
 }
 
+/// Ascending paths as in DELTA_BYTE_ARRAY: the length that a path shares with the one before, and the rest.
+/// The path of a row is its directory's and its name; for rows of one directory only the name's part is
+/// compared. The column is text, in which bytes that are not UTF-8 are replaced. `root_bytes` is the length
+/// of the root's text with its separator, `directory_bytes` that of the current directory's, and
+/// `verbatim_bytes` the length of the directory's path that is in the text byte for byte. `shared_bytes` of
+/// the path are shared with the last directory below the same root.
 #[derive(Default)]
 pub(super) struct Paths {
     pub(super) common: Vec<i64>,

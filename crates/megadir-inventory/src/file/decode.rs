@@ -17,6 +17,9 @@ use crate::row::{Facts, Key, NUMBERS, Row, STORED_NUMBERS, Stored};
 /// The limit of a row group, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
+/// All columns of one row group, of up to 65 536 rows, indexed by row. Nothing is a row yet: rows are put
+/// together when they are requested, and blocks of a comparison take whole columns. `kinds` translates the
+/// dictionary of types once for all rows.
 #[derive(Default)]
 pub(super) struct Decoded {
     pub(super) rows: usize,

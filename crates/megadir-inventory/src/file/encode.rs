@@ -37,6 +37,9 @@ pub(super) struct Group {
     pub(super) spare: Gathered,
 }
 
+/// Belongs to one thread, which encodes row groups one after the other. Columns, the compressor's tables and
+/// the page that is being built (`plain`) are used again for each group. `parent` is the path of the current
+/// directory, from which the next one is made by the part that differs.
 pub(super) struct Encoder {
     schema: SchemaDescPtr,
     level: ZstdLevel,
@@ -85,6 +88,10 @@ impl Encoder {
         Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: rows })
     }
 
+    /// Directories arrive in two forms, columns or single rows, and both end in the same columns of the row
+    /// group. The path of a directory is rebuilt from the part shared with the one before. An index of a pack
+    /// has rows only, since the place of each is stored with its row. Bytes that are not as this crate has
+    /// packed them are an error and no panic: they may have been on a disk in between.
     fn fill(&mut self, rows: &Gathered) -> Result<()> {
         let damaged = || ParquetError::General("rows are not as they were packed".to_owned());
         let Self { columns, parent, roots, is_pack, .. } = self;
@@ -132,6 +139,9 @@ impl Encoder {
     }
 }
 
+/// Row group that is being encoded in memory. `bytes` counts what was written, because the metadata of a
+/// column holds offsets; they are relative to the row group here, and the writer of the file adds its
+/// position. `written` has one element for each column that is done.
 struct Chunks<'e> {
     schema: &'e SchemaDescPtr,
     compression: Compression,
@@ -146,6 +156,16 @@ struct Chunks<'e> {
 type DictionaryPage = Option<(Vec<u8>, usize)>;
 
 impl Chunks<'_> {
+    /// The order of the columns is that of the schema, and each column chooses its encoding by its kind:
+    ///
+    /// ```text
+    /// root, type, few numbers   dictionary and runs          sizes, times, inodes   DELTA_BINARY_PACKED
+    /// name                      lengths, then bytes          paths                  shared length and rest
+    /// error, parent             dictionary (parent: shared length and rest beyond 4 MiB)
+    /// ```
+    ///
+    /// Each column has its own encoding, since readers decompress and decode what they select; the order is
+    /// that of the schema.
     fn all(&mut self, columns: &Columns, is_pack: bool) -> Result<()> {
         for number in 0..self::columns(is_pack).count() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
@@ -199,6 +219,8 @@ impl Chunks<'_> {
         runs::encode(indexes, width, self.plain);
     }
 
+    /// A number takes 4 or 8 bytes by its column's physical type. Least and greatest value go into the
+    /// statistics, by which other programs skip row groups; they are missing if the column has no value.
     fn numbers(
         &mut self,
         present: Option<&Present>,
@@ -287,6 +309,10 @@ impl Chunks<'_> {
         self.column_as(dictionary, statistics, column(self.written.len()).stored)
     }
 
+    /// Writes the chunk of a column: its dictionary page, if it has one, then a single data page with all
+    /// rows of the group. One page, because readers of this crate decode whole groups. `encodings` names
+    /// every encoding that occurs, RLE for the levels included. The compressed page is taken from and put
+    /// back into `plain` to keep its memory.
     fn column_as(
         &mut self,
         dictionary: DictionaryPage,

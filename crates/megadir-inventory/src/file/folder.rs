@@ -30,6 +30,9 @@ const KEPT_MAX: usize = 16;
 
 type OwnedKey = (u32, Vec<u8>, Vec<u8>);
 
+/// A merge of ascending parts, by a heap of their next keys. The part of the current row is outside the heap,
+/// since its next row is nearly always the least again: parts rarely overlap, so a row usually costs one
+/// comparison.
 pub(super) struct Folder {
     pub(super) is_unfinished: bool,
     pub(super) has_footer_checksum: bool,
@@ -99,6 +102,9 @@ impl Folder {
         Ok(())
     }
 
+    /// Rows with equal keys in several parts are rows of one directory: one by the task that found it, one by
+    /// each task that tried to read it. All but the best are left out here, so that a reader sees every key
+    /// once.
     fn advance(&mut self) -> Result<Option<usize>> {
         self.error = None;
         if let Some(index) = self.active.take() {

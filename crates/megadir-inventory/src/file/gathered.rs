@@ -6,6 +6,11 @@ use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::common_bytes as common;
 use crate::row::{Key, Row, Stored};
 
+/// A row group on its way from the thread that sorts to a thread that encodes: bytes with as few allocations
+/// as possible, because millions of rows pass. Rows of one directory follow each other in `bytes`, in the
+/// form that `directories` names. `directory_path_bytes` and `row_path_bytes` are lengths as they would be
+/// written, and end the row group at their limits. `memory` is a buffer that the encoder returns for the next
+/// group.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) directories: Vec<Directory>,
@@ -23,6 +28,9 @@ pub(super) struct Gathered {
     pub(super) memory: Vec<u8>,
 }
 
+/// `rest` is the range of this directory's own part in [`Gathered::paths`]. With `in_columns` its rows are
+/// columns in `bytes`, else packed rows one after the other. The same directory may occur several times in a
+/// row if it has rows of both forms.
 pub(super) struct Directory {
     pub(super) root: u32,
     /// Bytes shared with the previous directory's path.

@@ -32,6 +32,11 @@ const MAGIC: &[u8; 4] = b"PAR1";
 const NOT_ASCENDING: &str = "its rows are not sorted; scan again";
 
 /// One file, read row by row: a whole inventory, or a part.
+///
+/// Memory holds one decoded row group, whatever the size of the file. `window` gives the decoder of Parquet
+/// ranges of the file and reports damage; `checksums` and `is_checked` belong to the checks of row groups
+/// before they are decoded. `order` checks that rows ascend, on which everything that merges or searches
+/// relies. `given` counts rows, to compare it with the number in the metadata at the end.
 pub(super) struct Part {
     path: PathBuf,
     file: SerializedFileReader<Window>,
@@ -215,6 +220,10 @@ impl Part {
         Err(malformed(&self.path, "damaged: its contents do not match their checksums; scan again"))
     }
 
+    /// Adds the rows of the current directory that this row group has; a directory may continue in the next
+    /// one. If its columns are plain they are added as a whole, otherwise row by row. Both ways check the
+    /// same: keys ascend, and every directory below has a row (`contained`). The order of the rows is
+    /// reported first, because a wrong order makes the second check meaningless.
     fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
         let Some(Key { root, parent, .. }) = self.group.key(self.next) else {
             return Err(malformed(&self.path, "damaged: it has no more rows; scan again"));

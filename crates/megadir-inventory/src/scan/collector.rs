@@ -35,6 +35,10 @@ pub(crate) struct Collector<'o> {
     item: Vec<u8>,
 }
 
+/// Rows of one directory while they are listed, in the order of the listing. `places` are the ranges of their
+/// names in `names` and are what is sorted, so that rows do not move. `alike` notes which numbers are equal
+/// in all rows so far: such columns take one value however many rows there are. `failed` counts rows with an
+/// errno.
 #[derive(Default)]
 pub(crate) struct DirRows {
     rows: Vec<Numbers>,

@@ -12,6 +12,11 @@ use crate::sorter::{RunWriter, Sorter};
 
 const NONE: u32 = u32::MAX;
 
+/// One tree of names for all threads, under the lock of [`Shared`](super::Shared). A node is a directory: its
+/// parent and the range of its name in `names`. `by_hash` finds a child by parent and name; nodes with equal
+/// hashes are chained. An item is in `bytes`, first the end of its key behind the path, then its contents.
+/// `generation` counts how often everything was written and cleared, so that a cursor notices that its nodes
+/// are gone.
 #[derive(Default)]
 pub(super) struct Deep {
     memory_bytes_max: usize,
@@ -37,6 +42,8 @@ struct Item {
     end: usize,
 }
 
+/// Each thread keeps where it was, since the next directory of a walk is near the last one. `nodes` are the
+/// directories from the root down, each with the length of its path. `before` and `rest` are buffers only.
 #[derive(Default)]
 pub(super) struct Cursor {
     generation: u64,
@@ -82,6 +89,16 @@ impl Deep {
             + self.bytes.len()
     }
 
+    /// Finds or adds the node of a path by the part that differs from the cursor's path: the cost follows the
+    /// difference, not the depth.
+    ///
+    /// ```text
+    /// cursor.path   a/b/cc/d        nodes: a, a/b, a/b/cc, a/b/cc/d
+    /// path          a/b/ce/f        shared a/b/c; a/b stays, since it ends within the shared part and at a slash
+    ///                               ce and ce/f are added below a/b
+    /// ```
+    ///
+    /// A shared part may end in the middle of a name, which is no common directory: `is_whole` tests that.
     fn node(&mut self, cursor: &mut Cursor, root: u32, path: &TreePath) -> u32 {
         let is_current = cursor.generation == self.generation && cursor.root == root;
         if is_current
@@ -169,6 +186,10 @@ impl Deep {
         Ok(())
     }
 
+    /// Depth first, with an own stack: trees may be deeper than the stack of a thread. Each directory occurs
+    /// twice among its siblings, as itself and as the beginning of what is below it, because other names may
+    /// sort between the two. `key` is the only whole path, and is cut and extended on the way. Children are
+    /// found by sorting all nodes by their parent once, which takes less memory than lists of children.
     fn write_in_order(&mut self, run: &mut RunWriter) -> io::Result<()> {
         let (bytes, nodes, names) = (&self.bytes, &self.nodes, &self.names);
         let tail = |item: &Item| &bytes[item.tail.clone()];

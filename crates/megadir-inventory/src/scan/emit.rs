@@ -44,6 +44,10 @@ pub(crate) fn emit(
     Ok(flow.is_continue().then_some(emitter.metadata))
 }
 
+/// Restores rows from sorted items. Errors have keys of their own, which precede the rows of their directory,
+/// so they wait in `errors` until the row of the same name comes. `parent` is the directory of the current
+/// items. `last_alone` is the name of the last single row, to leave out a name that a changing directory has
+/// listed twice.
 struct Emitter<'s> {
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
@@ -54,6 +58,10 @@ struct Emitter<'s> {
 }
 
 impl Emitter<'_> {
+    /// A directory without errors is passed on as it is packed, without looking at single rows: this is the
+    /// usual way. Otherwise each row is unpacked and joined with its error. Errors whose rows never come
+    /// belong to entries that could not be examined at all, and become rows of their own when the directory
+    /// ends.
     fn item(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
         let Some((root, parent, kind, name)) = collector::key_parts(key, &self.parent) else {
             unreachable!("the key was encoded by the same code")

@@ -17,6 +17,10 @@ use crate::volumes::Devices;
 /// Larger directories go to the sorter row by row.
 const BLOCK_BYTES_MAX: usize = 4 << 20;
 
+/// One for each thread. `blocks` are directories that are being listed; with one thread at a directory there
+/// are few, unless large ones are split between threads. A block that is finished goes to `spare` and is used
+/// again with its memory. `held_bytes` is the memory of all blocks of this thread, and above `held_bytes_max`
+/// a directory is given to the sorter row by row.
 pub(super) struct Gather<'o> {
     pub(super) run: &'o Run<'o>,
     collector: Collector<'o>,
@@ -92,6 +96,10 @@ impl<'o> Gather<'o> {
         self.collector.row(self.root, &TreePath::root(), b"", facts)
     }
 
+    /// Called for each buffer of entries, so nothing here allocates for an entry. Conditions are asked before
+    /// anything is stored. An entry that has vanished between listing and examination has no row. The newest
+    /// time is kept for each mount, since a server's clock is another one, and comparisons need it to
+    /// recognise racy files.
     pub(super) fn batch(
         &mut self,
         directory: &DirPath,

@@ -164,6 +164,9 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
     Ok(megadir::names::from_os(absolute.as_os_str()).to_vec())
 }
 
+/// One scan, of several trees one after the other. `shared` holds the sorter, which the threads of all trees
+/// fill; its lock is taken for each finished directory. `read` counts entries over all trees, for the
+/// callbacks. `volumes` describes each device number that occurs.
 struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<Shared>,

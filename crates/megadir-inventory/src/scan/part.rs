@@ -30,6 +30,9 @@ pub struct PartTree<'s> {
 }
 
 /// Figures of a [`PartTree`] that has ended.
+///
+/// Returned apart from the tree, so that a task may visit several directories of one root, each as a tree of
+/// its own, and note their volumes together when the root is at hand.
 #[derive(Debug, Default)]
 pub struct TreeEnd {
     root: u32,

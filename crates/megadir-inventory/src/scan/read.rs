@@ -19,6 +19,9 @@ struct Reader<'r> {
 }
 
 impl Run<'_> {
+    /// The root's volume is noted before the walk, and the volumes of the mounts met below after it, when all
+    /// threads have collected the first place of each device number. Counts of unread directories and other
+    /// mounts are taken from the events, which come to the caller's thread one after the other.
     pub(super) fn walk(
         &mut self,
         (path, device): (&Path, Option<u64>),
@@ -104,6 +107,9 @@ impl Collect<()> for Reader<'_> {
         _context: Option<&()>,
         progress: &Progress,
     ) -> io::Result<Option<Message>> {
+        // Runs on the thread of the walk. Entries only add to this thread's gather; messages go through a
+        // channel to the thread of the caller, who alone calls `watch`. The rate is kept here, after a buffer
+        // was examined, so that a waiting thread holds no lock.
         Ok(match item {
             WalkItem::Batch { directory, batch, attributes } => {
                 let added = self.gather.batch(directory, batch, attributes)?;

@@ -19,6 +19,9 @@ use crate::replacement::partial_name;
 const TRIES_MAX: usize = 100;
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// `partial` is the hidden name and `name` the final one, both in `parent`. The lock is on `directory` and
+/// lasts as long as its descriptor. Dropping it before `is_done` removes what was written, so that an error
+/// leaves nothing behind.
 pub(super) struct NewDir {
     parent: OwnedFd,
     name: OsString,
@@ -75,6 +78,10 @@ impl Drop for NewDir {
     }
 }
 
+/// Between `mkdirat` and the lock, another process may finish and rename the directory, or remove it as a
+/// leftover. So the name is compared with the locked descriptor afterwards, and everything begins again if
+/// they differ. `mkdirat` succeeds for a leftover too (`EEXIST`), which is taken over only if it is this
+/// user's and holds nothing but lists: anything else could be a directory that the user needs.
 fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
     let failed = |error: Errno| Error::io("write", path, error.into());
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);

@@ -23,7 +23,6 @@ static NOT_YET: &[&str] = &[
     "crates/megadir-advise/",
     "crates/megadir-bench/",
     "crates/megadir-cli/",
-    "crates/megadir-inventory/",
     "crates/megadir-lab/",
     "crates/megadir-python/",
     "crates/megadir-report/",

@@ -15,6 +15,11 @@ use crate::changes::settle::Entry;
 use crate::path::TreePath;
 use crate::row::Facts;
 
+/// A directory that exists now, or in the newer inventory, while it waits for its rows and is compared. `old`
+/// is its row at the same path; `is_same` is `false` if that row is of another file, so that everything below
+/// has moved or is new. `was_read` is `false` if it could not be listed at the scan. Many of these wait at
+/// once, so the descriptor is shared (`At::Below` holds the parent's), and is given up for a path from the
+/// root if descriptors run out.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) root: u32,
@@ -52,6 +57,16 @@ impl Live {
         Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts, begun: 0 }
     }
 
+    /// Opened as late as possible, by the thread that compares it, so that waiting directories hold only
+    /// their parent's descriptor.
+    ///
+    /// ```text
+    /// Below(parent, name)  one openat                                    usual
+    /// FromRoot(root)       name by name from the root, after EMFILE      a vanished name in the middle is a failure:
+    ///                                                                    what is below may have been renamed along
+    /// ```
+    ///
+    /// A directory that is gone when it is opened itself has vanished, and its rows are missing entries.
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {
         let below = |parent: &Dir, name: &[u8]| match cross_mounts {
             true => parent.open_below(name).map(Some),
@@ -125,6 +140,10 @@ pub(super) struct Listed {
     kind: FileType,
 }
 
+/// All names at once, because they are compared in order with sorted rows, which a listing is not. The buffer
+/// is small unless the directory itself takes more than 64 KiB, since most directories have a few entries.
+/// `None` means that the directory was removed after it was opened. `brought` has one row for each name or is
+/// dropped: a source that returns attributes for some names only would shift them.
 pub(super) fn list(
     directory: &Arc<Dir>,
     directory_bytes: Option<u64>,
@@ -197,6 +216,9 @@ fn backend() -> Result<&'static dyn Backend> {
     megadir::backend(fast).or_else(|_| megadir::backend("std"))
 }
 
+/// The names of one directory, which several threads compare in ranges if there are many. `left` counts the
+/// ranges that are not done; the thread that takes it to 0 compares the directory itself, because only then
+/// is it known whether any name came or went (`stirred`), which explains a change of the directory's times.
 pub(super) struct Task {
     pub(super) live: Box<Live>,
     pub(super) directory: Option<Arc<Dir>>,

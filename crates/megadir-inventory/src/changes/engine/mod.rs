@@ -65,6 +65,9 @@ fn is_scanned_root(path: &Path, (old, new): (&Facts, &Facts), proof: Proof) -> R
     Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
+/// State that all threads read and none changes. Either `trees` or `now` is the newer side: with two inventories
+/// the trees are absent, and everything that would be a system call is a lookup in the newer block. A tree is
+/// `None` if its root could not be opened, and its rows then count as not examined.
 pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
     pub(crate) trees: Vec<Option<Tree>>,
@@ -77,6 +80,9 @@ pub(crate) struct Comparing<'a> {
     pub(crate) watch: &'a Watch,
 }
 
+/// Each thread has its own, without a lock, and they are joined at the end. The order in which threads find
+/// things is lost by that, which does no harm: `settle` sorts by path. `volumes` is shared instead and put
+/// here at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) seen: Seen,
@@ -117,6 +123,19 @@ impl Job {
     }
 }
 
+/// Everything that the one mutex protects. It is held for single pushes and pops only, never during a system
+/// call or while rows are decoded. `ready` is a stack: the directory found last is taken first, so that the
+/// number of open directories grows with the depth of the tree and not with its width.
+///
+/// ```text
+/// source --rows--> table <--directories-- workers        a pair, whichever half comes first, becomes a job
+///                    `--> ready (stack) --> workers
+///                         later: no descriptor was free; until nothing else is open
+/// ```
+///
+/// `source` is `None` while a thread reads from it, and after its end. `working` counts steps that are going
+/// on; when it is 0 and nothing is ready, the comparison is over. `ended` shows a step whether any other
+/// ended since it began.
 struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
@@ -187,6 +206,10 @@ impl<S> State<S> {
     }
 }
 
+/// Lives on the stack of [`compare`], and the threads borrow it. `changed` is signalled whenever a job may
+/// have become ready or the comparison may be over. `root_devices` is set once, by the thread that meets the
+/// root, before any directory below is found, so that threads may read it without a lock. `volumes` is
+/// written rarely: when a device number is seen first.
 struct Shared<'a, S> {
     comparing: &'a Comparing<'a>,
     keep: Option<&'a Keeping>,
@@ -200,6 +223,12 @@ struct Shared<'a, S> {
 }
 
 /// Fails with [`ErrorKind::BadOption`] for a root that was not scanned.
+///
+/// The roots are the first directories in the table; their rows come from the source, and everything below
+/// follows from the two. The caller's thread is one of the workers, so one thread means no other at all.
+/// Errors of single entries are part of the result. An error of the inventory or of a root ends the
+/// comparison: the first one is kept in the state, each thread stops at its next step, and the result of the
+/// others is dropped.
 pub(crate) fn compare<S: Source>(
     comparing: &Comparing<'_>,
     keep: Option<&Keeping>,

@@ -14,6 +14,10 @@ use crate::volumes::{is_stub, of_stub};
 
 type Group = (Vec<usize>, Vec<usize>);
 
+/// One path on one side, old (source) or new (target). `above` is the directory, kept because it is looked up
+/// often. `shared` is the index of a path that exists on both sides with different files or in a moved
+/// directory, and `stays` distinguishes the latter. `proof` decides what identifies a file on its file
+/// system.
 pub(super) struct Side<'a> {
     pub(super) place: Place,
     pub(super) above: Place,
@@ -58,6 +62,9 @@ pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
 }
 
 impl<'a> Sides<'a> {
+    /// Both sides are sorted by path, so that a directory precedes its entries and pairs are found in a fixed
+    /// order whatever thread has found what first. `shared` connects the two indices of a path that is on
+    /// both sides, after sorting.
     pub(super) fn new(
         (missing, came): (&'a [Entry], &'a [Entry]),
         replaced: &'a [(Entry, Facts)],
@@ -96,6 +103,11 @@ impl<'a> Sides<'a> {
         Self { sources, targets, shared, unread }
     }
 
+    /// Directories come first, because an entry that moved along with its directory must not be paired with
+    /// another link of the same file. Only certain pairs are taken: one old and one new path with the same
+    /// identity, or confirmed by their entries where numbers alone do not identify a directory. Groups of
+    /// files are returned for [`Sides::pair`]. Directories at the same path that stayed are pairs from the
+    /// start.
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
         let is_open = |side: &Side<'_>| !(side.stays && is_directory(side));
@@ -203,6 +215,10 @@ impl<'a> Sides<'a> {
         }
     }
 
+    /// For each group of paths of one file, in order of certainty: links that moved along with their
+    /// directory, links at the same path, then the rest in path order. The last step is arbitrary where
+    /// several links of a file were renamed at once, but the same for the same input. Without reliable inode
+    /// numbers, only a group of exactly one old and one new path is a pair.
     pub(super) fn pair(&self) -> Pairs {
         let (mut pairs, others) = self.pair_directories();
         self.add_along(&mut pairs, false);

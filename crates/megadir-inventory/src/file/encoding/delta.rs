@@ -46,6 +46,10 @@ fn block(differences: &[i64], out: &mut Vec<u8>) {
     }
 }
 
+/// Appends at most `most` numbers and moves `bytes` behind them. Every count in the header is checked, since
+/// it decides about memory. Sums wrap, as the format defines. The widths of miniblocks behind the last number
+/// may be anything, because writers leave them undefined; a block whose last miniblocks are not used has no
+/// bytes for them.
 pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
     let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
     let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;

@@ -53,6 +53,10 @@ fn flush(single: &mut Vec<u32>, width: u32, out: &mut Vec<u8>) {
     single.clear();
 }
 
+/// Passes each run to `take` as its number and length until `count` numbers were passed, and moves `bytes`
+/// behind them. A packed group may have more numbers than are left, because groups have eight; the rest is
+/// padding. A width of 0 is valid: all numbers are 0 then and take no bytes. `None` from `take` ends the
+/// decoding as damage does.
 pub(in crate::file) fn decode(
     bytes: &mut &[u8],
     width: u32,

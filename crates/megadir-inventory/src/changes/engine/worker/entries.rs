@@ -17,6 +17,11 @@ use crate::changes::{Change, fields};
 use crate::row::Facts;
 
 impl<S: Source> Worker<'_, '_, S> {
+    /// Compares a range of a directory's names with the rows in the same range, both ascending, like the
+    /// merge of two lists. Attributes are queried for [`BATCH_NAMES`] names at a time, before they are
+    /// compared. If the directory was not listed, the names are those of the rows, so none can be missing in
+    /// the listing, and an entry that is gone is found by its examination. Only the first failure of a
+    /// directory is kept as text, since a directory without permission would have one for each name.
     pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {
         let block = &task.block;
         let racy = self.shared.racy(block);
@@ -132,6 +137,11 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 
     /// Compares an entry that exists with its row.
+    ///
+    /// Passes the entry on in three ways: to the comparison, to the directories that follow, and to the rows
+    /// that `--update` writes. A row that is kept needs more care than a change that is reported: an entry
+    /// that could not be examined keeps its old row, but only if later writes cannot have kept its times; a
+    /// hash is kept only while the contents are certainly the same.
     fn found(
         &mut self,
         task: &Task,
@@ -187,6 +197,18 @@ impl<S: Source> Worker<'_, '_, S> {
         self.shared.comparing.options.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
+    /// The decision for one name that exists now, from the cheapest test to the dearest:
+    ///
+    /// ```text
+    /// no row                           came: new, or renamed to here, which `settle` decides
+    /// equal row, not racy              nothing
+    /// row of another file              replaced: one went and one came
+    /// same file, directory moved       stayed: a rename along with its directory
+    /// same file, a directory           goes on below; its own times are compared when its names are done
+    /// same file                        changed fields, or suspect
+    /// ```
+    ///
+    /// A row with an errno has no facts to compare, so its entry is taken for the same file.
     fn entry(&mut self, task: &Task, old_row: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
         let new = &self.comparable(task.block.root, new);
         let Some(row) = old_row else {

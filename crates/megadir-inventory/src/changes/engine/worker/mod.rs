@@ -24,6 +24,10 @@ use crate::volumes::{id, id_below, is_stub, of_stub};
 const PART_NAMES: usize = 8192;
 const BATCH_NAMES: usize = 512;
 
+/// Belongs to one thread. `examine` returns all attributes; `brief` leaves the birth time out and costs less,
+/// so it is asked first where rows are only compared and not kept. `children` collects the directories found
+/// in one step, which are passed on under a single lock. `last_volume` remembers one translation of device
+/// numbers, because neighbours are nearly always on one device.
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
     examine: Option<Box<dyn Examine>>,
@@ -88,6 +92,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
+    /// One step: open, list or not, and hand the names out. Whatever cannot be opened or listed leaves its
+    /// rows as they were, and counts as not examined: a missing permission must not look like removed files.
+    /// Only a directory that is certainly gone makes its rows missing. If descriptors run out, the directory
+    /// is put off until others are closed, unless nothing else is open.
     fn directory(&mut self, mut live: Box<Live>, rows: Both) -> Result<()> {
         if live.path.is_empty() && live.old.is_some() {
             self.root(&mut live, &rows)?;
@@ -190,6 +198,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
+    /// The root is compared first, before anything below it, and decides how the rest is compared: device
+    /// numbers of the inventory are translated to those of now, starting with the root's. A root that is
+    /// another directory than the scanned one is an error, because otherwise everything would be reported as
+    /// removed and added; `any_root` is for a tree that was copied or restored.
     fn root(&self, live: &mut Live, rows: &Both) -> Result<()> {
         let path = self.shared.tree(live.root).map(|tree| tree.directory.path().to_owned());
         let path = path.unwrap_or_else(|| self.shared.shown(live.root, &live.path));
