@@ -12,6 +12,9 @@ pub(crate) const HEADER_BYTES: usize = 19;
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
 pub(crate) const TYPE_AT: usize = 18;
 
+/// Fields as in the buffer, not yet as an [`Entry`](crate::Entry): `offset` is the position after this
+/// record, and `kind` one of the kernel's `DT_*`. `terminated` is the name with its NUL, for system calls
+/// that need one; `name` is without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub(crate) inode: u64,

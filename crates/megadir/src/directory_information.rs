@@ -60,6 +60,9 @@ impl Layout {
 }
 
 /// Fields of a record except the name. Times are in units of 100 ns since 1601; 0 means none.
+///
+/// All layouts share these fields up to the attributes. Values are those of the record, unchecked: sizes and
+/// times may be anything, and only lengths and distances were verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// `FILE_ATTRIBUTE_...` bits.
@@ -182,6 +185,9 @@ impl<'a> Records<'a> {
     }
 
     fn decode(&mut self, at: usize) -> Option<Record<'a>> {
+        // Every number is read by a checked access: lengths and distances come from the system, or from a
+        // server behind it. A record ends where the next one begins, and the name must end within it. A
+        // distance that is not 0 leads forward, so that the loop over records ends.
         let rest = self.bytes.get(at..)?;
         let places = self.layout.places();
         let next = number(rest, 0)? as usize;

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failed operation, its path and the reason. [`Backend`](crate::Backend) has an example for other crates.
+///
+/// One type for all operations, so that every message has the same form: operation, path, reason, and a note
+/// on what follows from it. The path is the caller's form of it. An error of the system is kept in `source`,
+/// and its text is made only when it is shown.
 #[derive(Debug)]
 pub struct Error {
     operation: &'static str,

@@ -94,6 +94,10 @@ impl SuperblockFeatures {
 }
 
 /// Places of the inodes, from the superblock.
+///
+/// All that is needed to find an inode by its number, checked once for plausibility, since later code
+/// computes places of reads with it. Numbers of blocks are of the file system's own size (`block_bytes`).
+/// `checksum_seed` begins every checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub uuid: [u8; 16],
@@ -130,6 +134,10 @@ pub struct Place {
 impl Geometry {
     /// Decodes the superblock: [`SUPERBLOCK_BYTES`] from [`SUPERBLOCK_OFFSET`] on.
     pub fn decode(superblock: &[u8]) -> Result<Self, Refusal> {
+        // Refuses everything that would make a wrong inode look right: no checksums, unknown incompatible
+        // features (which may move inodes elsewhere), and `META_BG`, whose descriptors are at other places.
+        // The checksum is compared before any field is used. The superblock may be written at this moment, so
+        // a caller tries again.
         let bytes: &[u8; SUPERBLOCK_BYTES] = superblock.try_into().map_err(|_| Refusal::NoSuperblock)?;
         let superblock = SuperblockFeatures::decode(bytes).ok_or(Refusal::NoSuperblock)?;
         let Features { incompat, ro_compat, .. } = superblock.masks;
@@ -277,6 +285,9 @@ impl Geometry {
 
     #[inline]
     fn decode_inode(&self, inode: u64, raw: &[u8], extra: usize) -> Option<Attributes> {
+        // The raw inode's checksum was verified. Times have 34 bits of seconds and 30 of nanoseconds, two of
+        // the former and all of the latter in the extra fields, which inodes of 128 bytes lack. Encrypted
+        // files and inodes that hold extended attributes are left to statx (`None`).
         let inode_flags = u32_at(raw, 0x20);
         if inode_flags & (flags::ENCRYPTED | flags::EA_INODE) != 0 {
             return None;

@@ -57,7 +57,7 @@
 //! |---|---|
 //! | `dir.rs`, `dir/`, `dir_path.rs`, `tree_path.rs`, `names.rs`, `error.rs` | open directories, their paths, names as bytes, the one error type |
 //! | `batch.rs`, `decode.rs`, `file_type.rs`, `options.rs` | entries borrowed from a buffer, and their record format |
-//! | `backend/`, `policy.rs`, `listing.rs`, `estimate.rs`, `read_ahead.rs` | ways to read a directory, their choice, and one listing; counts without listing |
+//! | `backend/`, `policy.rs`, `listing.rs`, `estimate.rs`, `read_ahead.rs`, `inodes_ahead/` | ways to read a directory, their choice, and one listing; counts without listing; blocks that the device reads early |
 //! | `stat/`, `attributes/`, `attribute_listing/`, `ext4_disk.rs`, `directory_information.rs` | ways to read attributes, their choice, and two decoders |
 //! | `walk/`, `conditions/`, `summary/`, `usage/` | trees, conditions on entries, figures |
 //! | `mount_traits/`, `mounts.rs`, `file_system.rs`, `block_device.rs` | what a mount can be trusted with; mount table, devices |

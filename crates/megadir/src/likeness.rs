@@ -24,6 +24,9 @@ pub(crate) fn make_alike(
     operation: &'static str,
     path: &Path,
 ) -> Result<bool> {
+    // The order matters: a change of the owner clears the set-user-ID and set-group-ID bits, and an ACL
+    // changes the mode. So the owner comes first, and the mode last of all. If nothing had to be changed, the
+    // caller knows that `mkdir` alone makes such directories.
     let (of, made) = (of.as_fd(), made.as_fd());
     let status = rustix::fs::fstat(of).at(operation, path)?;
     let flags = known(rustix::fs::ioctl_getflags(of)).at(operation, path)?.map(|flags| flags.bits());
@@ -56,6 +59,9 @@ fn make_attributes_alike(
     of: BorrowedFd<'_>,
     made: BorrowedFd<'_>,
 ) -> std::result::Result<bool, (Vec<u8>, Errno)> {
+    // ACLs that the new directory has inherited and the other one lacks are removed, since they would permit
+    // more. Equal values are not set again, because setting some of them (labels of a security module) needs
+    // rights that having them does not.
     let mut buffer = vec![0; ATTRIBUTES_BYTES];
     let mut changed = false;
     let list = |directory: BorrowedFd<'_>, buffer: &mut Vec<u8>| match known(rustix::fs::flistxattr(

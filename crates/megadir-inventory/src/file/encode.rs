@@ -156,16 +156,14 @@ struct Chunks<'e> {
 type DictionaryPage = Option<(Vec<u8>, usize)>;
 
 impl Chunks<'_> {
-    /// The order of the columns is that of the schema, and each column chooses its encoding by its kind:
+    /// The order of the columns is that of the schema. Each has the encoding that takes least for its values, and
+    /// readers decode only the columns that they select:
     ///
     /// ```text
     /// root, type, few numbers   dictionary and runs          sizes, times, inodes   DELTA_BINARY_PACKED
     /// name                      lengths, then bytes          paths                  shared length and rest
     /// error, parent             dictionary (parent: shared length and rest beyond 4 MiB)
     /// ```
-    ///
-    /// Each column has its own encoding, since readers decompress and decode what they select; the order is
-    /// that of the schema.
     fn all(&mut self, columns: &Columns, is_pack: bool) -> Result<()> {
         for number in 0..self::columns(is_pack).count() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");

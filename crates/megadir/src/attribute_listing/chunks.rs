@@ -27,6 +27,15 @@ struct Source {
     failed: Option<Error>,
 }
 
+/// Batches circulate, so that nothing is allocated after the start:
+///
+/// ```text
+/// empty (3 a thread) -> worker: lock source, take a batch, unlock -> examine -> filled (2 a thread) -> caller -> empty
+/// ```
+///
+/// The queue of filled batches bounds how far the threads run ahead of the caller. Batches come in any order,
+/// since a directory has none. Dropping it closes both queues, so that each thread ends at its next send or
+/// receive.
 pub(crate) struct Chunks {
     source: Arc<Mutex<Source>>,
     filled: Receiver<OwnedBatch>,
@@ -37,6 +46,9 @@ pub(crate) struct Chunks {
     alone: Option<Worker>,
 }
 
+/// The lock of `source` is held while a batch is listed and never while attributes are read, which takes
+/// several times as long: that is what the threads share. Each has an `examine` of its own, because these
+/// hold buffers.
 struct Worker {
     directory: Arc<Dir>,
     source: Arc<Mutex<Source>>,
@@ -53,6 +65,9 @@ impl Chunks {
         stat_backend: &'static dyn StatBackend,
         want: StatMask,
     ) -> Result<Self> {
+        // The batches are put into the queue before any thread starts, so that no thread waits for its first
+        // one. If the system refuses the first thread, the caller's does the work of all, when a batch is
+        // requested. If it refuses a later one, the others do.
         let source = Arc::new(Mutex::new(Source { supply: Some(supply), failed: None }));
         let (filled_in, filled) = bounded(threads * 2);
         let (empty, empty_out) = bounded(threads * 3);

@@ -105,6 +105,9 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
     }
 }
 
+/// Turns a choice into readers. Nothing is decided here: the choice may be the caller's, and a strategy that
+/// this system does not have is refused instead of replaced. Reading ahead is left out for a stat backend
+/// that reads neighbouring inodes anyway, because then both would read the same blocks.
 fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
     let AttributeChoice { listing, strategy, stat_backend, want, slow_device, .. } = *choice;
     match strategy {

@@ -285,6 +285,11 @@ enum Device {
     Other,
 }
 
+/// Pure, so that the table is tested without devices. The order of the conditions is that of their weight:
+/// attributes that the listing returns cost nothing more; a device that was slow, or rotates, decides before
+/// the number of threads, because the order of reading matters more there than who reads; then the number of
+/// threads; then the row of the file system. The reason of the first condition that applies is the one that
+/// is shown.
 fn decide(
     row: &Row,
     mut listing: Choice,

@@ -26,6 +26,9 @@ const WINDOW_BYTES: usize = 64 << 20;
 /// Fewer entries are sorted by one thread.
 const SORTED_ALONE: usize = 1 << 16;
 
+/// A window is filled, sorted, and given out in ranges (`left`). It is behind a lock that permits many
+/// readers, because the threads of "chunks" copy their ranges out of the same window while no one fills it.
+/// `failed` is an error of the listing, which is returned after the entries that were listed before it.
 pub(crate) struct InInodeOrder {
     reader: Option<Box<dyn Reader>>,
     failed: Option<Error>,
@@ -91,6 +94,10 @@ impl InInodeOrder {
         }
     }
 
+    /// The lock for writing waits for the threads that still copy ranges of the last window: each has locked
+    /// it for reading before [`take`](Self::take) is called again. Records are copied as they are, and 16
+    /// bytes for each entry are sorted instead of records. A window ends at a number of entries or of bytes,
+    /// whichever comes first. Reading ahead follows, since only now the order of the disk is known.
     fn gather(&mut self) {
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
         let Window { records, order, cookies } = &mut *window;

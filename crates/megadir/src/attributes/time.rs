@@ -10,6 +10,8 @@ pub struct Time {
 }
 
 /// Date and time of day in UTC.
+///
+/// In the proleptic Gregorian calendar, without leap seconds, as all file systems count time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Utc {
     /// Year; 0 is the year before year 1.

@@ -58,6 +58,9 @@ impl Backend for Getdents {
     }
 }
 
+/// The kernel keeps the position in the open directory, so the reader has no state of the listing but
+/// `ended`. Batches borrow `buffer` and are valid until the next call. `is_large` is known after the first
+/// call only, and decides whether reading ahead is worth its system calls.
 struct GetdentsReader {
     directory: Arc<Dir>,
     buffer: Vec<u8>,

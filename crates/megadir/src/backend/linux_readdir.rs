@@ -40,6 +40,9 @@ impl Backend for Readdir {
     }
 }
 
+/// Each entry is copied into `builder`, since the C library's buffer is not accessible and the next call
+/// overwrites it. An error in the middle of a batch waits in `failed` until the entries before it were
+/// returned.
 struct ReaddirReader {
     path: PathBuf,
     stream: DirStream,

@@ -44,6 +44,8 @@ impl Backend for StdFs {
     }
 }
 
+/// The reference does as little as possible: `std` opens by path, and its entries are copied into records. An
+/// error waits in `failed` until the entries before it were returned.
 struct StdReader {
     path: PathBuf,
     entries: ReadDir,

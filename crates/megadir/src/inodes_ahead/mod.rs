@@ -57,6 +57,10 @@ impl Blocks {
 }
 
 /// State of one operation on one file system, shared by its threads.
+///
+/// `blocks` is `None` where the file system's inodes cannot be read in blocks, and then nothing is ever read
+/// ahead. `latency` is fed by the operation itself and decides from its first requests. The threads of the
+/// operation wait for `turn`, since what they are about to read is what is being read ahead.
 #[derive(Debug)]
 pub(crate) struct InodesAhead {
     blocks: Option<Blocks>,

@@ -117,6 +117,10 @@ impl Placer {
 
     /// Checks all levels, but writes only the levels of this depth; returns the file's name.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
+        // A name must be accepted at all depths or at none, since the depth may grow later: so every level is
+        // checked even if it is not written. Digits are cut from the beginning or the end of the name, level
+        // by level. With `trimmed`, a file's name loses the digits of its directories, and what is left is
+        // checked as a name at each level.
         let Layout { source, trimmed, .. } = self.layout;
         let label = self.layout.label.all();
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));

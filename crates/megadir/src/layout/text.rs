@@ -166,6 +166,9 @@ fn parse_options<'a>(
     mut layout: Layout,
     pieces: impl Iterator<Item = Piece<&'a str>>,
 ) -> Result<Layout, LayoutError> {
+    // Each option names its piece of the text in an error, so that the message can point there. Options are
+    // checked as they come, except `from` and `under`, which are one setting together and are put together at
+    // the end in either order.
     let (mut from, mut under) = (None, None);
     for piece in pieces {
         let wrong = |reason: &str| LayoutError::new(reason).at(piece);

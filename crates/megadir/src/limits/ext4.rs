@@ -60,6 +60,9 @@ pub(super) static EXT4: Model = Model {
     judge,
 };
 
+/// The features that decide about the size of an entry, a leaf and a node; everything else follows by the
+/// formulas above. Encryption pads names, and a directory that is casefolded and encrypted stores the hash in
+/// each entry (8 bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) block_bytes: u64,
@@ -164,6 +167,9 @@ pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
     !ext4.features.value.dir_index || (several_blocks && ext4.indexed == Some(false))
 }
 
+/// `capacity` is what the formula gives for the names to come, and `gauge` the directory's present size
+/// compared with that at the first refusal. `past` is what the two show about entries that were removed.
+/// `scatter` is the factor by which fills lie below and above the formula, measured.
 struct Index {
     capacity: Capacity,
     gauge: Gauge,
@@ -202,6 +208,15 @@ impl Index {
         now.high >= GAUGE_ENTRIES_MIN && blocks >= GAUGE_BLOCKS_MIN
     }
 
+    /// Number of entries that still fit. The first row that applies has the best evidence at hand:
+    ///
+    /// ```text
+    /// names come and go                      kept through 20 turnovers, less those present
+    /// grown only, many entries, own names    entries now * full size / size now: needs no name lengths
+    /// grown only, own names                  formula less those present
+    /// has shrunk                             formula less a sixth at most: removed entries leave holes
+    /// else (count unknown, other names)      the unused part of the formula
+    /// ```
     fn ceiling(&self, facts: &Facts, churn: bool) -> Ceiling {
         let used = self.gauge.used();
         let all = self.capacity.entries;

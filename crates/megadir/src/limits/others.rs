@@ -184,6 +184,10 @@ fn records(
     how: &'static str,
     of: (impl Fn(u16) -> f64, impl Fn(u16) -> f64),
 ) -> Judgement {
+    // A directory that is an array of records of fixed size, as FAT's: a name takes one record in its short
+    // form and one more for each 13 characters of its long form. The number of entries present is known, or
+    // bounded by the directory's size, which never shrinks there. If more are present than names of the
+    // expected length allow, their names must be short ones.
     let names = &facts.names.value;
     let entry_records = names.mean_of(of.0);
     let fit = |each: f64| (records as f64 / each) as u64;

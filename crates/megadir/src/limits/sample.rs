@@ -66,6 +66,8 @@ pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<Fact<Span>>> 
 
 /// With the values of the sample and of the caller; the rest is empty.
 pub(super) fn facts(directory: &Dir, assumptions: &Assumptions<'_>, sample: Sample, space: Space) -> Facts {
+    // What the caller states precedes what was sampled. Fields that need the system are empty here and filled
+    // in by each system's module, so that both systems treat assumptions alike.
     let file_system = directory.file_system();
     let given = |bytes| given_contents(bytes, file_system, &space);
     Facts {

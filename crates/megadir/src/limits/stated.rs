@@ -53,6 +53,9 @@ impl FromStr for Stated {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // `NAME[:OPTION,...]`, with options as mkfs writes features: `^` before a feature takes it away. An
+        // option that the named file system does not have is an error and never ignored, because the answer
+        // would be about another file system. So is one that is stated twice.
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
         if !NAMES.contains(&name) {
             return Err(format!("unknown file system '{name}': {}", choices(name, NAMES)));

@@ -31,6 +31,8 @@ pub(super) enum Job {
     RemoveEmptied(Vec<(Arc<Dir>, Box<[u8]>)>),
 }
 
+/// Sent in parts while a job runs, so that refusals take bounded memory, with `is_last` in the final part.
+/// The thread that reads counts and reports them: callbacks of the caller never run in this thread.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) moved: u64,
@@ -40,6 +42,9 @@ pub(super) struct Outcome {
     is_last: bool,
 }
 
+/// The only thread that renames, since the kernel has one lock for renames between directories of a file
+/// system. `is_ended` is set by an error after which nothing can succeed; jobs that follow are then answered
+/// without doing them.
 pub(super) struct Worker<'a> {
     progress: &'a Progress,
     pace: Option<Pace>,
@@ -61,6 +66,9 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Cancellation is looked at before each file, so that a run ends within one system call. Links of an
+    /// offline run are waited for at the end of each job: afterwards every file of the job has one path
+    /// again, and directories may be removed.
     fn work(&mut self, job: Job, report: &mut dyn FnMut(Outcome)) {
         match job {
             Job::Move { group, sources, targets } => {

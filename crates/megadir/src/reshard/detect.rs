@@ -23,6 +23,9 @@ const ALL_DIRECTORIES_MAX: usize = 10_000;
 const SHORTENED_MAX: u16 = 4;
 
 /// Result of [`detect`].
+///
+/// A sample proves no layout: several may fit it, so those that fit as well are returned too, and the caller
+/// decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// Layout that most sampled files fit; `None` if no layout fits half of them.
@@ -236,6 +239,9 @@ fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     found.into_iter().partition(|layout| !layout.is_trimmed() && layout.source() != Source::Decimal)
 }
 
+/// Paths relative to the directory, of a few files of each directory that is entered, and of directories
+/// spread over the listing. With `of_all`, whole directories are read up to limits, and not only their first
+/// buffer.
 struct Sample<'a> {
     paths: Vec<Vec<u8>>,
     /// Files that fit `besides`.
@@ -346,6 +352,8 @@ pub fn verify(
     Ok(verifier.fit)
 }
 
+/// Visits the whole tree with the layout known, in memory that does not grow. Files that do not fit are
+/// passed on at once.
 struct Verifier<'a> {
     layout: &'a Layout,
     fit: Fit,

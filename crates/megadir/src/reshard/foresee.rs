@@ -43,6 +43,9 @@ enum State {
     Refused(usize),
 }
 
+/// Decides for each file as a run would, without changing anything. A directory is examined once: `targets`
+/// holds by the hash of its path whether it exists, would be made, or cannot be; 8 bytes instead of a path.
+/// Files with the same refusal are counted under one error, as a run reports them.
 pub(super) struct Foresight<'a> {
     options: &'a ReshardOptions<'a>,
     from: Arc<Dir>,

@@ -54,6 +54,9 @@ pub(super) fn keeps_back(failure: Error, files: u64) -> Error {
     failure.with_note(format!("{files} {verb}"))
 }
 
+/// Shared by runs and surveys, so that both decide alike. `in_place` counts files that are at their new path
+/// already, which an interrupted run has left or which both layouts place there. `names` and `path` are
+/// buffers: judging a file allocates nothing.
 pub(super) struct Judge<'a> {
     pub(super) route: Route,
     exclude: Option<&'a Globs>,

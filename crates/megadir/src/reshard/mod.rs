@@ -79,6 +79,9 @@ pub use self::survey::{Survey, count_up_to, survey};
 pub const WINDOW_BYTES: usize = 16 << 20;
 
 /// Options of [`reshard`].
+///
+/// Two calls with the same layouts may differ in all other fields: an interrupted run may be finished more
+/// slowly or with more memory.
 #[derive(Clone, Copy)]
 pub struct ReshardOptions<'a> {
     /// Layout that the files have.

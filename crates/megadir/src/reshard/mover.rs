@@ -47,6 +47,17 @@ enum Way {
     Refused(Error),
 }
 
+/// State of the thread that reads. Two windows exist at most: one that is being filled, and `last`, whose
+/// files the carrier moves.
+///
+/// ```text
+/// tree -> window -> sorted -> groups of open_max directories -> carrier (its thread) -> results, in the order of the jobs
+/// ```
+///
+/// `sources` are the open directories that files of the window are in; `left` are directories that may be
+/// empty when the window was moved. `open_max` keeps descriptors within a share of the process's limit.
+/// `stuck` remembers refused files whose paths a directory of the new layout would need: nothing below can be
+/// made.
 pub(super) struct Mover<'a> {
     options: &'a ReshardOptions<'a>,
     window: Window,
@@ -71,6 +82,9 @@ struct Results<'a> {
 }
 
 impl<'a> Mover<'a> {
+    /// The limit of descriptors is divided, because source and target directories of two groups are open at a
+    /// time: of the group that is moved, and of the next one. The carrier's thread starts at once and lives
+    /// as long as the scope.
     pub(super) fn new<'scope>(
         scope: &'scope Scope<'scope, '_>,
         route: Route,
@@ -122,6 +136,11 @@ impl<'a> Mover<'a> {
         }
     }
 
+    /// The order protects files: first every directory that the window needs is made, while none of its files
+    /// has moved, so that a failure leaves all of them in place; then groups are moved; and then emptied
+    /// directories are removed, which the carrier does after all groups, since jobs are done in order. Giving
+    /// a job waits for the end of the one before it, so once the loop has given one, the groups of the
+    /// previous window are done and its memory can be used again.
     fn flush(&mut self) {
         if self.results.judge.counts.moved > 0 {
             self.targets.keep_made();

@@ -49,6 +49,9 @@ pub(super) struct Done {
     pub(super) refused: Vec<Refusal>,
 }
 
+/// Links are collected in `batch` and sent to the thread that unlinks, as a whole, so that the two threads
+/// seldom wait for each other. `pending` counts batches whose answer has not come; the job ends only when it
+/// is 0. `renamed` counts files that could not be linked and were renamed.
 pub(super) struct Relinker {
     batch_files: usize,
     batch: Vec<Linked>,

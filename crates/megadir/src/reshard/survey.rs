@@ -85,6 +85,9 @@ struct Count {
     foresees: bool,
 }
 
+/// The same visit as a run's, with a visitor that only counts. Target directories are counted by the hash of
+/// their path up to a limit, above which the number is unknown. `enough` ends the visit early if the caller
+/// needs no more than this number of files.
 fn count(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -117,6 +120,9 @@ fn count(
     })
 }
 
+/// `also_new` is `true` if the depth of the new layout depends on the number of files: then files at paths of
+/// the new layout count too, since an earlier run may have moved some. `foresight` is absent if only numbers
+/// are wanted, which takes no look at targets.
 struct Surveyor<'a> {
     judge: Judge<'a>,
     foresight: Option<Foresight<'a>>,

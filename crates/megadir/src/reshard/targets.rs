@@ -12,6 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::likeness::make_alike;
 
+/// `open` is the chain of directories from the top down to the one opened last: paths come sorted, so the
+/// next one shares most of it. `is_plain` is learnt from the first directory that is made: if it needed no
+/// change to be like the top, later ones are made by `mkdir` at their final name. `unused` allows a run that
+/// moves nothing to remove what it made; once a file has moved, or the list is too long, it is forgotten.
 pub(super) struct Targets {
     top: Arc<Dir>,
     open: Vec<(Box<[u8]>, Arc<Dir>)>,

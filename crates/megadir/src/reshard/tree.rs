@@ -56,6 +56,10 @@ impl Frame {
     }
 }
 
+/// Own stack of frames, one for each level with its buffer and descriptor: the depth is that of a layout and
+/// bounded. A directory's subdirectories are entered as soon as the batch that had them was visited, so that
+/// their names take no memory for long. A directory that vanished is no failure; the top that cannot be read
+/// is an error, any other one a report to the visitor.
 pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) -> Result<()> {
     let mut frames = vec![Frame::open(top.again()?, 0)?];
     let mut path = Vec::new();
@@ -99,6 +103,8 @@ fn leave(frames: &mut Vec<Frame>, path: &mut Vec<u8>, visitor: &mut impl Visit) 
 
 /// One batch. `false` at the end of the directory.
 fn read(frame: &mut Frame, level: usize, path: &mut Vec<u8>, visitor: &mut impl Visit) -> Result<bool> {
+    // `path` is one buffer for the whole visit, cut back after each entry. A type that the directory does not
+    // store is looked up here, since layouts treat files and directories differently.
     let Some(batch) = frame.reader.next_batch()? else { return Ok(false) };
     let length = path.len();
     for mut entry in batch {

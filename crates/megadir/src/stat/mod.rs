@@ -101,6 +101,9 @@ pub trait StatBackend: Sync {
 }
 
 /// Stat backend that works in every directory and shares nothing between threads.
+///
+/// Most stat backends need nothing but a function that starts them, so one implementation of the trait serves
+/// them, and a row of a table describes each.
 struct Plain {
     name: &'static str,
     about: &'static str,

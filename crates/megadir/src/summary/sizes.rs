@@ -13,6 +13,9 @@ pub(crate) const BUCKETS: usize = 29;
 const KIB_BITS: u32 = 10;
 
 /// Distribution of sizes.
+///
+/// `counts` is boxed, since 58 KiB are too large for a stack with one for each thread. Smallest and largest
+/// are exact. Two of these are added by adding their counts, whatever the threads have counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
     counts: Box<[u64; ALL_COUNTS]>,

@@ -14,6 +14,8 @@ pub(super) struct Links {
     names: u64,
 }
 
+/// The first name seen so far of one file, with the bytes that count there. It is replaced if another thread
+/// finds an earlier name. The inode and device are the key in the table.
 #[derive(Debug)]
 pub(super) struct Linked {
     pub(super) root: u32,

@@ -202,6 +202,9 @@ impl<'a> Item<'a> {
 }
 
 /// Collects the figures of trees.
+///
+/// `shared` is what threads change while they count; each has a tally of its own otherwise, which is merged
+/// at its end. `roots` are filled when the last subtree of a root ends.
 #[derive(Debug)]
 pub struct Usage {
     options: UsageOptions,
@@ -375,6 +378,9 @@ pub struct Directory {
 }
 
 /// Figures of trees.
+///
+/// Made once, after all trees were read, because a file with several links counts in the directory that is
+/// the first by path, which is known only then.
 #[derive(Debug)]
 pub struct Report {
     /// Order of the directories.

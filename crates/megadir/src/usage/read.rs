@@ -71,6 +71,10 @@ pub fn read(
     }
 }
 
+/// A tree with many files in its root and no subdirectories would keep one thread busy in a walk, so it is
+/// listed by several. The number of links shows this before anything is read. If it was wrong, because a
+/// directory came or the file system does not count them, the directories found are walked afterwards as
+/// trees of their own below the root.
 fn tree(
     usage: &mut Usage,
     root: Dir,
@@ -121,6 +125,9 @@ fn counts_subdirectories(file_system: FileSystem) -> bool {
     matches!(file_system, Ext4 | F2fs | Jfs | Nfs | Nilfs2 | Reiserfs | Tmpfs | Xfs | Zfs)
 }
 
+/// The flat case. Returns the subdirectories that were found after all. Entries are counted on the caller's
+/// thread, since the threads of the listing read attributes, which takes longer than counting. A failure ends
+/// the listing and is an event: what was counted stays.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (Dir, &Subtree),

@@ -32,6 +32,10 @@ pub struct Subtree {
 }
 
 /// Also stands for the directories below the listed levels.
+///
+/// Shared by all who count below a directory, by reference counts. When the last of them is gone, everything
+/// below was counted: the sum is offered to the list of the highest and added to the parent's. So no one has
+/// to know when a subtree is complete. Below `depth_max` all directories share the node of their ancestor.
 #[derive(Debug)]
 struct Node {
     shared: Arc<Shared>,

@@ -70,6 +70,9 @@ pub struct CountRow {
     pub files: u64,
 }
 
+/// Fixed sizes except for owners and extensions, which are bounded tables. Each thread has its own, and they
+/// are merged by addition. `now_s` is the same for all, so that an age falls into the same class whatever the
+/// time of counting.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) now_s: i64,

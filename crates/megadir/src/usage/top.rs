@@ -9,6 +9,9 @@ use crate::tree_path::TreePath;
 
 const SLACK: usize = 64;
 
+/// Keeps about `top` candidates, but decides nothing that files with several links could still change: until
+/// these are placed at the end, a directory has a lowest and a highest possible rank. Candidates are dropped
+/// in bulk when `kept` reaches `shorten_at`, by `least`, the rank that enough others surely have.
 #[derive(Debug)]
 pub(super) struct Top {
     by: By,

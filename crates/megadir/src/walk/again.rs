@@ -21,6 +21,10 @@ const STEP: Duration = Duration::from_millis(20);
 const WORDS_PER_DIRECTORY: usize = 2;
 
 /// Names of a directory that were seen, and its time of change.
+///
+/// A listing is repeated while it has brought a new name and the directory's time of change differs from the
+/// one before. Only hashes are kept, within a share of what all directories of the walk may hold; a directory
+/// that exceeds it is listed once.
 #[derive(Debug)]
 pub(super) struct Again {
     changed: Option<Time>,

@@ -40,6 +40,14 @@ pub(super) struct Subdirectory {
     pub(super) changed: Option<Time>,
 }
 
+/// `state` is locked for single pushes and pops, never during a system call. There are two conditions,
+/// because admitted workers wait for directories and the others for admission. Fields outside the lock are
+/// written once or are atomic.
+///
+/// ```text
+/// push: full -> the worker enters the directory itself (depth first, in its own stack)
+/// pop:  last in first out; empty and others work -> wait on `changed`; not admitted -> wait on `admitted`; all idle -> end
+/// ```
 pub(super) struct Queue<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
@@ -61,6 +69,10 @@ pub(super) struct Queue<C> {
 /// Number of a worker, and its stat backend.
 pub(super) type Seat = (usize, Option<Box<dyn Examine>>);
 
+/// Invariant: the walk is over when `pending` and `later` are empty and `working` is 0, because only a
+/// working worker can add directories. A worker counts as working from the start, before its first `pop`.
+/// `later` are directories for which no descriptor was free: they are opened from the root, once nothing else
+/// is open. `taken` keeps a worker from being woken for each directory of a narrow tree.
 struct State<C> {
     pending: Vec<Pending<C>>,
     later: Vec<Later<C>>,
@@ -93,6 +105,8 @@ impl<C> Queue<C> {
         examine: Vec<Box<dyn Examine>>,
         ahead: Ahead,
     ) -> Self {
+        // All of `workers_min` count as working before they have started, so that the first one cannot find
+        // an empty queue with no one working and end the walk while others start.
         let state = State {
             pending: Vec::new(),
             later: Vec::new(),
@@ -227,6 +241,10 @@ impl<C> Queue<C> {
     }
 
     /// Waits while other workers may add a directory, or until the worker is admitted; `None` at the end.
+    ///
+    /// Called by a worker whose stack is empty. A worker that is not admitted passes a wake-up on before it
+    /// sleeps, because it may have been woken instead of an admitted one, which would then sleep beside a
+    /// directory. The worker that finds everything idle and empty closes the queue for all.
     pub(super) fn pop(&self, worker: usize) -> Option<Pending<C>> {
         let mut state = lock(&self.state);
         state.working -= 1;

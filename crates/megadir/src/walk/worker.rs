@@ -84,6 +84,9 @@ pub(super) enum Output<C> {
     OtherMount(PathBuf),
 }
 
+/// Used by one thread at a time. `stack` has the directory that is being read, and more only while the queue
+/// is full; `spare` and `spare_buffer` keep the memory of the last batch and the last reader for the next.
+/// `early` is present in a walk with a budget. `waits` is absent if the walk cannot grow.
 pub(super) struct Worker<C> {
     pub(super) queue: Arc<Queue<C>>,
     number: usize,
@@ -110,6 +113,10 @@ enum Entered<C> {
 /// An open directory, or the path of another mount, which is not entered.
 type DirOrMount = std::result::Result<Dir, PathBuf>;
 
+/// A directory from its opening until its last subdirectory was handed out. `reader` is dropped at the end of
+/// the listing, which frees the buffer, and the descriptor lives on while subdirectories need it (`directory`
+/// is shared). `again` is present if the directory may be listed again. `below` is bounded: beyond a limit
+/// its subdirectories are handed out before more is read.
 struct Frame<C> {
     directory: Arc<Opened<C>>,
     reader: Option<Box<dyn Reader>>,
@@ -162,6 +169,14 @@ impl<C: WalkContext> Worker<C> {
         }
     }
 
+    /// One item for each call, so that the caller decides when to go on; the state is in the stack.
+    ///
+    /// ```text
+    /// stack empty -> pop a directory (may wait) -> enter -> frame
+    /// frame: read a batch -> Batch        until the end, or too many subdirectories wait
+    ///        no reader left -> hand out subdirectories: to the queue, or enter one here if it is full
+    ///        nothing below -> Error (a type unknown), End, frame is popped
+    /// ```
     pub(super) fn step(&mut self) -> Option<Output<C>> {
         self.has_begun = true;
         while !self.has_ended {
@@ -329,6 +344,9 @@ impl<C: WalkContext> Worker<C> {
     }
 
     fn push(&mut self, opened: Opened<C>, inode: Option<u64>, changed: Option<Time>) -> Result<()> {
+        // Decides how the directory is read: a range of it, in a divided task; with the attributes that come
+        // with the listing; or by getdents with the buffer of the reader before. Only a whole directory whose
+        // attributes are read one by one is looked at again, since only then is it known which names are new.
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let range = match &mut self.early {
@@ -427,6 +445,10 @@ impl<C> Frame<C> {
         conditions: Option<&Conditions>,
         ahead: &Ahead,
     ) -> Option<Output<C>> {
+        // Returns one batch with its attributes. Subdirectories are noted before the batch is returned,
+        // because the caller may keep it for long. If the attributes could not be read as a whole, the types
+        // of the listing must do; only if the stat backend refuses the directory are its subdirectories left
+        // out too, since it would refuse them alike.
         let fresh;
         let batch = loop {
             let batch = match ahead.observe(|| reader.next_batch()) {

@@ -23,6 +23,16 @@ use crate::read_ahead;
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend};
 use crate::threads::{REFUSAL, join};
 
+/// The phases of a listing:
+///
+/// ```text
+/// First: one buffer from the start --the rest is small or cannot be divided--> Serial: the same descriptor goes on -> Ended
+///    `--otherwise: threads start--> Shares: the caller reads shares too, and returns theirs between its own -> Ended
+/// ```
+///
+/// So a small directory costs one call and no thread. `apart` is `true` if threads should be at distant
+/// places, because the stat backend works on ranges of inodes. `throughput` compares calls of several threads
+/// with the first one, made alone: if they only wait for each other, the threads end.
 pub(crate) struct SplitReader {
     shared: Arc<Shared>,
     /// Returned last, or the first batch before it is returned.
@@ -70,6 +80,10 @@ impl SplitReader {
         })
     }
 
+    /// The first buffer answers four questions before a thread is started: is the directory at its end; do
+    /// positions ascend; was the directory in the cache; how fast is one thread. What it has read is returned
+    /// to the caller as the first batch, cut at a position, because entries with equal hashes share one and
+    /// must be in the same share.
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.touch();

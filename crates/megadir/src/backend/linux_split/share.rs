@@ -30,6 +30,9 @@ use crate::error::{At, Error, ErrorKind, Result};
 use crate::stat::Examine;
 use crate::threads::lock;
 
+/// One for each thread and one for the caller. It takes the next share when the last one is at its end, until
+/// there are none, so that uneven shares even out. `contention` is present where look-ups of names may be
+/// under a lock (XFS): a thread that the lock makes sleep ends, and leaves its shares to others.
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
     /// Opened again, because the position belongs to the open file.
@@ -182,6 +185,10 @@ enum After {
     Rest(Share),
 }
 
+/// `next_share` is the only state that threads change while they read; a share is taken by one atomic
+/// addition. `bounds` and `regions` are set before the first thread starts. A thread that ends in the middle
+/// of a share leaves the rest in `left` for the others, so that no entry is lost. `stop` is set when the
+/// reader is dropped.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     pub(super) space: Space,

@@ -165,6 +165,9 @@ enum Progress {
     Ended,
 }
 
+/// The system keeps the position in the open handle; the first call must ask for a restart, since the handle
+/// may have been read before. `buffer` has what the system returned, and `gathered` the same entries as
+/// records and attributes, which batches borrow.
 struct EnumerateReader {
     of: Enumerate,
     directory: Arc<Dir>,

@@ -33,6 +33,9 @@ use crate::ext4_disk::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, SUPERBLOCK_OF
 use crate::file_type::FileType;
 use crate::mounts::Mount;
 
+/// One thread's state. `bytes` takes one read, of inodes that lie next to each other. `window` is the range
+/// read ahead so far; it grows while batches stay near. `is_cold` is `true` if a few inodes of the batch were
+/// looked up in the page cache and not all were there: only then is anything read ahead.
 pub(in crate::stat) struct InodeTables {
     bytes: Box<[u8]>,
     /// Tables of the groups seen so far: where each begins, and the inodes in it that are read; `None` if one is invalid.
@@ -180,6 +183,9 @@ impl Bulk for InodeTables {
         run: &[Wanted],
         mut given: impl FnMut(u64, Attributes),
     ) -> Option<Answer> {
+        // One read for a run of inodes in one table. A damaged or changing inode has no row and is read by
+        // statx later, so an error here is never the user's. In a cold batch the first blocks of
+        // subdirectories are noted, because a walk lists these next.
         let Device { file, geometry } = &**source;
         let (within, offset) = self.range(source, run)?;
         let (first, last) = (within.first()?.inode, within.last()?.inode);

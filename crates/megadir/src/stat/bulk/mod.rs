@@ -106,6 +106,9 @@ struct Wanted {
 }
 
 /// Common properties of the entries in directories of one device and mount.
+///
+/// Found once for each device and mount that a listing meets. `settled` is the time of the sync at the
+/// beginning less a margin: rows with a later change may be half on disk, and are read by statx instead.
 #[derive(Clone, Debug)]
 struct Volume<S> {
     source: S,
@@ -132,6 +135,10 @@ struct Shared<B: Bulk> {
 }
 
 /// One thread's state.
+///
+/// Buffers are used again for each batch. `worth` decides by what earlier calls returned whether a run is
+/// worth a call: a call returns inodes that were not requested, and where they are too many, statx of each is
+/// cheaper.
 struct BulkReader<B: Bulk> {
     shared: Arc<Shared<B>>,
     bulk: B,
@@ -301,6 +308,10 @@ impl<B: Bulk> BulkReader<B> {
 impl<B: Bulk> BulkReader<B> {
     /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
     fn query(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
+        // `wanted` ascends by inode and so does each answer, so both are passed once. A row is taken only if
+        // everything agrees: the inode has links, the type of the directory's entry, and no change since the
+        // sync. All others stay empty, and the caller fills them by statx. An answer that makes no progress
+        // still skips one inode, so the loop ends.
         let Volume { ref source, device, mount, have, settled } = self.volume;
         let mut filled = 0;
         let mut left = &self.wanted[..];
