@@ -73,7 +73,7 @@ pub enum Kind {
 ///
 /// Each task carries its whole job, so that a process needs nothing but the task and the file system. A field
 /// that is added later has a default, because journals of the same version are read again; a change that
-/// older programs would misunderstand needs another [`VERSION`].
+/// older programs would misunderstand needs another version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub version: u32,
