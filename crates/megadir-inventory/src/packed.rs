@@ -52,6 +52,9 @@ impl<'a> PackedRows<'a> {
     }
 
     /// Iterates over the rows.
+    ///
+    /// One iterator for both forms, so that callers need not know which one the rows have. Damage ends it
+    /// early.
     pub fn iter(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let Self { root, parent, in_columns, .. } = *self;
         let mut bytes = if in_columns { &[] } else { self.bytes };
@@ -83,6 +86,9 @@ impl<'a> PackedRows<'a> {
 }
 
 /// Unknown numbers are 0.
+///
+/// All numbers of a row in the order of the columns; a bit in `have` for each that is there. Unsigned numbers
+/// are kept by their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) values: [i64; NUMBERS],
@@ -101,6 +107,8 @@ impl Numbers {
         Self { values, have, kind: facts.kind as u8 }
     }
 
+    /// The usual row, whose attributes are all there, without the detour over [`Facts`]: this runs once for
+    /// each entry of a scan.
     #[inline]
     pub(crate) fn queried(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, .. } = *attributes;
@@ -151,6 +159,9 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Times other than mtime are stored as differences to it, since they are equal or near for most files.
+/// Differences wrap, so every value comes back. The bytes are put together in an array on the stack and
+/// copied once.
 pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     let mut numbers = row.values;
     let modified = numbers[MODIFIED];
@@ -196,6 +207,8 @@ pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
 
 type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
 
+/// The reverse of [`pack`]. Times other than mtime can only be restored when all numbers are read, because
+/// mtime may come later.
 #[inline]
 pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
     let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;

@@ -16,6 +16,8 @@ pub fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
 const PAGE_BYTES: usize = 4096;
 const LINE_BYTES: usize = 256;
 
+/// Called for each directory with paths that may have kilobytes in common: long ones are compared in large
+/// chunks first, then by eight bytes, whose first difference is found by counting zero bits.
 #[inline]
 pub(crate) fn common_bytes(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());

@@ -118,6 +118,9 @@ impl Replacement {
         Ok(self.written_bytes)
     }
 
+    /// The contents are on the disk before the name is, so that a crash leaves the old file or the whole new
+    /// one. If the rename fails, the file was complete and is kept: a scan of hours is not thrown away for a
+    /// permission.
     fn sync_and_rename(&mut self) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
@@ -165,6 +168,9 @@ pub(crate) fn partial_name(name: &OsStr) -> OsString {
 }
 
 fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {
+    // Between opening and locking, the owner of the lock may finish and rename the file, so the name is
+    // compared with the descriptor under the lock. Only what an earlier run may have left is emptied.
+    // Everything else under this name is refused.
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
     for _ in 0..TRIES_MAX {
@@ -193,6 +199,8 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
     Err(refused("other processes keep taking its temporary file: try later".to_owned()))
 }
 
+/// A file of another kind is never replaced, since the user may have exchanged two arguments. A file that
+/// cannot be read is not known to be of the written kind, so it is not replaced either.
 fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata) -> Result<()> {
     let failed = |error| Error::io("write", path, error);
     let refused = |description: &str| {

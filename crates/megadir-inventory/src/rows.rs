@@ -215,6 +215,8 @@ impl Ascending {
         }
     }
 
+    /// Keeps the last key in buffers of its own, since the row's source overwrites it. Paths of neighbouring
+    /// directories share most of their bytes, so only what differs is compared and copied.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
         let Some((root, parent, name)) = &mut self.last else {

@@ -153,6 +153,8 @@ impl Rows for SnapshotRows<'_> {
     }
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        // A root's row precedes the rows of its directories, and a root without entries has no block, so
+        // roots and blocks are merged by the root's number.
         let snapshot = self.snapshot;
         while snapshot.blocks.get(self.block).is_some_and(|block| self.index >= block.len()) {
             (self.block, self.index) = (self.block + 1, 0);

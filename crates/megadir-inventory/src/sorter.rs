@@ -48,6 +48,8 @@ pub struct Sorter {
     largest_bytes: usize,
 }
 
+/// Writes a sorted run whose keys share beginnings, so that paths take little space on the disk.
+/// `largest_bytes` is the largest item, which decides how many runs fit into the memory of a merge.
 pub(crate) struct RunWriter {
     file: BufWriter<File>,
     last: Vec<u8>,
@@ -79,6 +81,7 @@ impl RunWriter {
     }
 }
 
+/// 24 bytes that are sorted instead of the item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// Decides most comparisons.
@@ -155,6 +158,8 @@ impl Sorter {
         merge(&mut self.runs, &failed, write)
     }
 
+    /// Eight bytes after what all keys share decide most comparisons without touching the keys. Keys of one
+    /// tree share their first bytes, which would otherwise be all that is compared.
     fn sort(&mut self) {
         let bytes = &self.bytes;
         let key = |place: &Place| &bytes[place.offset..place.offset + place.key_bytes as usize];
@@ -214,6 +219,7 @@ struct Head {
     item: Vec<u8>,
 }
 
+/// `head` is the last item of the same run, whose key has the bytes that the next one shares with it.
 fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     let mut lengths = [0; 12];
     match run.read_exact(&mut lengths) {
@@ -231,6 +237,8 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     Ok(Some(head))
 }
 
+/// A heap holds the next item of each run. The buffers of an item that was given out are used for the next
+/// one of the same run, whose key is restored from the part that differs.
 fn merge<E>(
     runs: &mut [File],
     failed: impl Fn(io::Error) -> E,

@@ -153,6 +153,9 @@ fn sync(file: BufWriter<File>) -> io::Result<()> {
 
 impl Sink for Lists {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        // Directories are written at once, as rows come with parents first. Other entries are sorted by
+        // device and inode, which is the order in which a disk reads them; the division into lists of equal
+        // work comes after sorting.
         if row.key.is_root() {
             return Ok(());
         }

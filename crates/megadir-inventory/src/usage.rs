@@ -134,6 +134,8 @@ impl<'c> Reading<'c> {
         self.shared_path = TreePath::root();
     }
 
+    /// Called for the row of each directory, which comes before its contents. Directories at the depth limit
+    /// have no rows below them by intent, so they do not count as empty or unread.
     fn directory(&mut self, row: &Row<'_>) {
         let level = |key: &Key<'_>| match (key.is_root(), key.parent.is_empty()) {
             (true, _) => 0,
@@ -162,6 +164,8 @@ impl<'c> Reading<'c> {
         }
     }
 
+    /// Called for each row, so the path is compared before anything else. A directory on another device that
+    /// has rows after all was entered, and is no longer counted as a mount that was not.
     fn entry(&mut self, parent: &[u8], name: &[u8], facts: &Facts) {
         if self.path != parent || !self.has_entries {
             self.end_directory();
@@ -219,6 +223,9 @@ impl<'c> Reading<'c> {
         }
     }
 
+    /// Contents that the inventory lacks, so that the sums can be reported as incomplete: with conditions, only what
+    /// lies where they let see. Directories without entries are counted by subtraction, since they have no
+    /// rows of entries that could be met.
     fn end(mut self, metadata: &Metadata) -> (Tally, Lacking) {
         self.end_directory();
         let all = Lacking {

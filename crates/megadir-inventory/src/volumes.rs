@@ -24,6 +24,9 @@ pub(crate) fn of_stub(facts: &Facts) -> Facts {
 }
 
 /// Lasting names of a volume.
+///
+/// They do not depend on its device number. `identity` decides if both sides have one, and `fsid` otherwise;
+/// neither is certain to be unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Id {
     pub(crate) fsid: String,
@@ -55,6 +58,9 @@ impl Id {
     }
 }
 
+/// Translates device numbers of now into those of the inventory. `learned` has what was translated. `taken`
+/// and `assigned` keep two devices of now from getting the same number: a device that the inventory does not
+/// have gets one that no row has.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     recorded: Vec<Volume>,
@@ -124,6 +130,8 @@ impl Volumes {
     }
 }
 
+/// One thread's view of a tree: the first path met on each device, through which the device is identified
+/// after the walk.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     pub(crate) root: Option<u64>,

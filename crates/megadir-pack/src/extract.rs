@@ -283,6 +283,9 @@ impl Work<'_> {
         }
     }
 
+    /// A link is made only to a file that this extraction has just written, by its place in the shard, and
+    /// never to a path that the header names: a hostile pack cannot link to other files of the user. `false`
+    /// if there is no such file, and then the contents are written again.
     fn link(&mut self, entry: &Entry, stored: &Stored) -> Step<bool> {
         let of = |stored: &Stored| (stored.shard, stored.data_offset, stored.data_length);
         let Some((_, first)) = self.last.as_ref().filter(|(there, _)| of(there) == of(stored)) else {

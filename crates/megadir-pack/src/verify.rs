@@ -265,6 +265,8 @@ impl Check<'_> {
         }
     }
 
+    /// A shard ends with two blocks of zeros after its last member, and with nothing else: bytes in between
+    /// would be members that the index does not have, and which any tar would extract.
     fn end(&mut self, last: &Last) {
         if last.begun == 0 {
             return;

@@ -347,6 +347,8 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Hands the batch to the next thread. If all have enough to do, the oldest chunk is written first, which
+    /// bounds the memory and keeps the order.
     fn send(&mut self) -> Result<ControlFlow<()>> {
         let groups = std::mem::take(&mut self.batch).groups;
         if groups.is_empty() {
@@ -369,6 +371,10 @@ impl Work<'_> {
         Ok((self.watch)(PackEvent::Packed(self.packed.entries)))
     }
 
+    /// Writes a chunk with as few calls as possible: members of several groups that fit into the current
+    /// shard are written together. A group is never divided between two shards, because a hard link in
+    /// another shard would link to nothing. A large group in the middle is read now, after what precedes it
+    /// was written.
     fn append(&mut self, chunk: &Chunk) -> Result<()> {
         let (mut written, mut start) = (0, 0);
         for group in &chunk.groups {
@@ -577,6 +583,9 @@ impl Work<'_> {
 }
 
 /// Threads that read groups; the results come in the order in which they were sent.
+///
+/// Threads take batches in turn, so the thread of a chunk follows from its number, and chunks come back in
+/// order without being sorted. `spare` are chunks whose memory is used again.
 struct Readers {
     threads: Vec<Reader>,
     /// Without threads, the caller's reads.

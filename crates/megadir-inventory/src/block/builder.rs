@@ -229,6 +229,8 @@ impl BlockBuilder {
         self.accessed_ns.extend(of_last);
     }
 
+    /// Called only if something of the row does not fit. The tests repeat those of [`pack`], since that
+    /// returns only that there is something. Values are in the order of the list, all of one row together.
     fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {
         let device = facts.device.filter(|_| facts.device != self.block.device).map(Odd::Device);
         let links = facts.links.filter(|links| u32::try_from(*links).is_err()).map(Odd::Links);

@@ -68,6 +68,10 @@ pub fn check_first_root<R: Rows>(rows: &mut R, root: Dir) -> Result<()> {
     }
 }
 
+/// The comparison of trees, whatever the rows come from: a file, a folder of parts, or a snapshot.
+/// `started_ns` is taken before anything is read, because it becomes the time from which the rows that are
+/// kept are suspect. Roots that could not be opened count as not examined: their rows remain, and nothing
+/// below them is reported as removed.
 pub(crate) fn from_source<S: Source>(
     metadata: &Metadata,
     source: S,

@@ -47,6 +47,8 @@ pub struct Gain {
     pub apparent: i128,
 }
 
+/// Signed, since a directory may lose more than it gains. Bytes have 128 bits, so that no sum of sizes
+/// overflows.
 #[derive(Default)]
 struct Sum {
     entries: i64,

@@ -109,6 +109,9 @@ impl<S: Sink> Hashing<S> {
 
 impl<S: Sink> Sink for Hashing<S> {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        // Only suspects are read, so a scan with hashes costs little on a quiet tree. A file that has another
+        // size when it is read has changed since its row was made, and a hash of it would belong to no row.
+        // The next comparison finds the change by itself.
         let mut row = *row;
         row.facts.sha256 = None;
         if let Some(Some((root, racy))) = self.roots.get(row.key.root as usize)
@@ -149,6 +152,9 @@ impl Parents {
         (parent, name): (&[u8], &[u8]),
         kind: FileType,
     ) -> Result<([u8; 32], Option<u64>)> {
+        // Rows come by directory, so the directory of the last one stays open. Both are opened without
+        // following links, from the root down: a directory that was replaced by a link since the scan leads
+        // nowhere else.
         if !names::is_component(name) {
             let reason = "the path does not end in a name";
             return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));

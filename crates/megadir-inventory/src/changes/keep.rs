@@ -29,12 +29,16 @@ pub struct Keep {
     pub spill_directory: PathBuf,
 }
 
+/// The sorter of a scan, filled by the threads of a comparison. The current rows are written as a scan would
+/// write them, and the old inventory is replaced at the end.
 pub(crate) struct Keeping {
     shared: Mutex<Shared>,
     options: Keep,
     thread_bytes: usize,
 }
 
+/// One thread's share. Rows of a directory are collected in `rows`, already in order, and become one item of
+/// the sorter at the end of each range of names.
 pub(crate) struct Keeper<'k> {
     keeping: &'k Keeping,
     collector: Collector<'k>,

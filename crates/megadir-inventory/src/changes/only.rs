@@ -60,6 +60,8 @@ pub fn compare_only<R: Rows>(
     Ok(settled(only.found, &only.proofs, options))
 }
 
+/// One pass over the rows, however many paths are looked up: an inventory has no index by path but its order.
+/// Roots are found on the way, because every comparison begins with them.
 fn look_up<R: Rows>(
     rows: &mut R,
     wanted: &mut BTreeMap<Place, BTreeMap<Vec<u8>, Old>>,
@@ -188,6 +190,9 @@ impl Only<'_> {
         self.found.compared.failures.push(error);
     }
 
+    /// Facts with the device number that the inventory uses. A device that is met for the first time is
+    /// identified through its directory, which costs calls, and remembered. A stub of a subvolume has made-up
+    /// attributes on both sides.
     fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {
         if proof.stubs && is_stub(facts) {
             return of_stub(facts);
@@ -215,6 +220,8 @@ impl Only<'_> {
         Facts { device: Some(before), ..*facts }
     }
 
+    /// The same decisions as in the comparison of whole trees, without those about directories that moved:
+    /// nothing is known about the directories above.
     fn entry(
         &mut self,
         directory: &Dir,

@@ -55,6 +55,8 @@ impl Selection {
 }
 
 impl Chosen {
+    /// The root has no name, so conditions on names and paths exclude it. Directories pass the conditions of
+    /// the scan whatever they are: they have rows only because something below them was selected.
     fn accepts(&self, path: &TreePath, facts: Option<&Facts>) -> bool {
         let Some(facts) = facts else { return false };
         let (row, (parent, name)) = (facts.attributes(), path.split());

@@ -17,6 +17,7 @@ use super::{Change, ChangeKind};
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 
+/// State of an entry on one side. `suspect` is `true` if its times prove nothing about its contents.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) root: u32,

@@ -81,6 +81,9 @@ impl<A: Rows, B: Rows> Merged<Blocks<A>, Blocks<B>> {
 
 impl<A: Rows + Send, B: Rows + Send> Source for Merged<Blocks<A>, Blocks<B>> {
     fn next_block(&mut self) -> Result<Option<Both>> {
+        // The lesser of the two places comes next, with both blocks if they are equal. `replace` puts the
+        // following block in the place of the one that is given out, so that `position` always has the next
+        // place.
         if !std::mem::replace(&mut self.began, true) {
             (self.next_before, self.next_now) = (self.before.next_block()?, self.now.next_block()?);
         }

@@ -60,6 +60,8 @@ fn compare_rows<A: Rows + Send, B: Rows + Send>(
     }
 }
 
+/// There is no tree, so nothing can be tried out: what identifies a file follows from the mounts as both
+/// inventories describe them. The stat backend is never called.
 fn from_source<S: Source>(
     (metadata, now): (&Metadata, &Metadata),
     source: S,
@@ -94,6 +96,8 @@ fn check_pair(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Re
     check_file_systems(before, now, options)
 }
 
+/// Differences in how the two were made that would look like changes of the tree: entered mounts, and on
+/// Windows the source of the attributes. Each is refused, with what to do.
 fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     if options.keep.is_some() {
         return refuse("the newer of two inventories is the current state already");
@@ -116,6 +120,8 @@ fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> R
     Ok(())
 }
 
+/// The granularity of times is compared too: a coarser one at the second scan would make every time look
+/// changed.
 fn check_file_systems(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     let different = before.roots.iter().zip(&now.roots).find(|(old, new)| {
         (&old.file_system, old.granule_ns.map(is_coarse)) != (&new.file_system, new.granule_ns.map(is_coarse))

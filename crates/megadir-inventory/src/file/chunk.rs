@@ -95,6 +95,8 @@ impl Values {
         }
     }
 
+    /// The column of one directory, if it needs no marks: all rows have a value, or none has. `None` sends
+    /// the caller to single rows.
     pub(super) fn whole(&self, rows: &Range<usize>) -> Option<Whole<'_>> {
         match self {
             Self::Nothing => Some(Whole::Nothing),
@@ -254,6 +256,8 @@ impl<'c> Chunk<'c> {
         matches!(self.column.kind, Kind::Bytes | Kind::Text)
     }
 
+    /// Indices are replaced by values at once; texts keep their index. Equal neighbours, also across runs,
+    /// are counted as one, and as long as all values are equal they are not spread out.
     fn indexes(&mut self, bytes: &[u8], count: usize) -> Option<()> {
         if count == 0 {
             return Some(());
@@ -288,6 +292,9 @@ impl<'c> Chunk<'c> {
         }
     }
 
+    /// Lengths come first and all bytes after them, so names are slices of the page and are not copied,
+    /// unless the column has several pages. The sum of the lengths is checked against the page; a negative
+    /// length fails the conversion.
     fn lengths(&mut self, mut rest: &[u8], bytes: &Bytes, count: usize) -> Option<()> {
         let mut lengths = Vec::new();
         delta::decode(&mut rest, count, &mut lengths)?;
@@ -356,6 +363,8 @@ impl<'c> Chunk<'c> {
         Ok(Parents::Prefixes(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }
 
+    /// Names must not share beginnings, because rows are accessed at random. A dictionary of names is
+    /// accepted for files of other writers.
     pub(super) fn strings(mut self) -> Result<Strings> {
         if !self.common.is_empty() {
             return Err(malformed());

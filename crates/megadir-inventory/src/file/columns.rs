@@ -112,6 +112,8 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
         self.runs.push((index, count));
     }
 
+    /// Few values are compared one by one, which is faster than hashing: most columns have one or two in a
+    /// row group. From [`FEW`] on there is a map too.
     fn index(&mut self, value: &K) -> u32 {
         let next = self.values.len() as u32;
         let found = match self.values.len() <= FEW {
@@ -230,6 +232,9 @@ impl Paths {
         self.shared_bytes = shared_bytes;
     }
 
+    /// Makes the path of a directory's first row from what it shares with the last one. What is shared must
+    /// end at a slash, and be in the text byte for byte: where a path is not UTF-8, a common beginning in
+    /// bytes is none in the text. The root is written again only if nothing is shared.
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut end = std::mem::take(&mut self.scratch);
         end.clear();
@@ -301,6 +306,8 @@ impl Paths {
         (self.root_bytes, self.verbatim_bytes, self.shared_bytes) = (0, 0, 0);
     }
 
+    /// Names of one directory are compared with each other only. If all are ASCII, their text equals their
+    /// bytes, and no row's whole path is ever put together.
     fn add_whole(&mut self, root: &[u8], parent: &[u8], rows: &Rows<'_>) {
         let mut names = rows.each_name();
         let Some(first) = names.next() else { return };

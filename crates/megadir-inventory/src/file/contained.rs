@@ -11,6 +11,9 @@ use crate::row::{Key, Row};
 const NAME_BYTES_MAX: usize = 255 * 6;
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
+/// The state follows the order of the rows: a directory's row comes before its contents, and everything below
+/// a directory follows its row in one stretch of byte prefixes. So only subdirectories of the current path's
+/// ancestors must be remembered.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,
@@ -21,6 +24,8 @@ pub(super) struct Contained {
     levels: Vec<Level>,
 }
 
+/// `names` are the subdirectories met in this directory, ascending, and `next` is the first that has not been
+/// passed: places ascend too.
 #[derive(Debug, Default)]
 struct Level {
     path_bytes: usize,
@@ -36,6 +41,9 @@ impl Contained {
         Self { roots, root: None, path: Vec::new(), levels: Vec::new() }
     }
 
+    /// Called for each directory. Levels that are no beginning of this path are dropped: none of their
+    /// descendants can follow. A directory without a row in its parent is refused, since its path could lead
+    /// through a link.
     pub(super) fn enter(&mut self, root: u32, parent: &[u8]) -> Checked {
         if self.root == Some(root) && self.path == parent {
             return Ok(());
@@ -107,6 +115,9 @@ impl Contained {
         Ok(())
     }
 
+    /// The same checks as [`row`](Self::row), over whole columns: names that are no names, negative numbers,
+    /// subdirectories. Faults are looked for first and described afterwards, because there are none in nearly
+    /// every file.
     pub(super) fn plain(&mut self, rows: &PlainRows<'_>) -> Checked {
         if let Some(fault) = rows.each_name().find_map(|(_, name)| name_fault(name)) {
             return Err(format!("{fault} (in '{}')", shown(&self.path)));

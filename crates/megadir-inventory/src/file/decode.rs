@@ -134,6 +134,9 @@ impl Decoded {
         Ok(None)
     }
 
+    /// First row of another directory. Parents are compared by their indices in the dictionary, or by the
+    /// length that a path shares with the one before, and never as bytes: this is called for each directory
+    /// of an inventory.
     pub(super) fn directory_end(&self, row: usize) -> usize {
         let after = row + 1..self.rows;
         let more = match (&self.root, &self.parent) {

@@ -30,6 +30,8 @@ const BOUND_BYTES_MAX: usize = 256;
 /// Readers load a dictionary as a whole.
 const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
+/// Finished row group. `bytes` are the chunks of all columns one after the other, as they go to the file;
+/// `columns` have their offsets in it.
 pub(super) struct Group {
     pub(super) bytes: Bytes,
     pub(super) columns: Vec<ColumnCloseResult>,
@@ -68,6 +70,9 @@ impl Encoder {
     }
 
     pub(super) fn encode(&mut self, mut rows: Gathered) -> Result<Group> {
+        // The memory of the rows is given back to the writer, which fills it with the next rows (`spare`).
+        // The checksum is of the compressed bytes, so that a reader can check them before it decompresses
+        // anything.
         self.columns.begin(rows.directory_path_bytes > DICTIONARY_PATH_BYTES_MAX);
         self.fill(&rows)?;
         let mut memory = std::mem::take(&mut rows.memory);
@@ -276,6 +281,8 @@ impl Chunks<'_> {
         self.words(&kinds.values.iter().map(word), 0)
     }
 
+    /// A dictionary of texts is a page of lengths and bytes, in the order in which they came first. Very long
+    /// texts are no bounds in the statistics, which every reader of the file loads as a whole.
     fn words<'w>(
         &mut self,
         words: &(impl ExactSizeIterator<Item = &'w [u8]> + Clone),

@@ -47,6 +47,9 @@ pub(super) struct Folder {
     contained: Contained,
 }
 
+/// `part` is absent while the part waits with its next key only, beyond the first few, so that a folder of
+/// thousands of parts takes little memory. `started_ns` decides which of two rows of a directory is the later
+/// one.
 struct Entry {
     path: PathBuf,
     started_ns: i64,
@@ -245,6 +248,9 @@ fn part_paths(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// The file with the number of parts is written when the scan is complete. A folder without it is an
+/// unfinished scan; one with another number has lost parts, which no later check would find, because each
+/// part is whole.
 fn check_number(folder: &Path, parts: usize) -> Result<()> {
     let path = folder.join(PARTS_FILE);
     let mut text = Vec::new();
@@ -266,6 +272,9 @@ fn check_number(folder: &Path, parts: usize) -> Result<()> {
     }
 }
 
+/// Parts of different scans in one folder would be merged into a tree that never was. Tasks of one scan
+/// differ only in what they have met. The same device number with another file system means that the parts
+/// were made on different machines or mounts.
 fn difference(first: &Part, other: &Part) -> Option<&'static str> {
     let (first_metadata, other_metadata) = (first.metadata(), other.metadata());
     // Parts may differ in these only.
@@ -297,6 +306,8 @@ fn none_of(first: &Metadata) -> Metadata {
     none
 }
 
+/// The description of the whole: counts are added, times are the earliest and the latest. Each part lists the
+/// volumes that it has met, so equal ones are merged.
 fn add(all: &mut Metadata, part: &Metadata) {
     all.started_ns = all.started_ns.min(part.started_ns);
     all.ended_ns = all.ended_ns.max(part.ended_ns);

@@ -67,6 +67,9 @@ impl Gathered {
         self.rows += rows.len();
     }
 
+    /// Continues the last directory if the rows are of the same one and in the same form. Otherwise the part
+    /// of the path that differs is stored. Lengths are counted here, because they decide when a row group
+    /// ends.
     fn directory(&mut self, key: &Key<'_>, rows: u32, in_columns: bool) {
         self.row_path_bytes += key.parent.len() * rows as usize;
         if let Some(last) = self.directories.last_mut()

@@ -172,6 +172,8 @@ impl Part {
         self.group.row(self.next)
     }
 
+    /// Loads the next row group when the current one is used up; a row group may be empty. The number of rows
+    /// is compared at the end, to find a file whose last row groups are missing although its footer is whole.
     fn has_next(&mut self) -> Result<bool> {
         while self.next == self.group.rows {
             if self.next_group >= self.file.num_row_groups() {
@@ -199,6 +201,8 @@ impl Part {
         Ok(())
     }
 
+    /// Reads the bytes of a row group once, checks them, and keeps them for the decoder. The checksum comes
+    /// before decoding: decoders of compressed pages would allocate by damaged lengths.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are misplaced; scan again"));
@@ -277,6 +281,8 @@ impl Rows for Part {
         &self.metadata
     }
 
+    /// Order and tree are checked on the way, row by row, before the row is returned: later code relies on
+    /// both, in merges and where it opens directories by these names.
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
         if !self.has_next()? {
             return Ok(None);
@@ -313,6 +319,8 @@ fn foreign(path: &Path, reason: &str) -> Error {
     malformed(path, &format!("not written by a scan: {reason}; scan again"))
 }
 
+/// The decoder's errors become one line. An error of the disk stays one and is not taken for damage of the
+/// file.
 pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -345,6 +353,8 @@ fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     all
 }
 
+/// A truncated file, left by a full disk or a killed copy, gets a message of its own. Files of other kinds
+/// are recognised by their first four bytes.
 fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     let mut read = |from| -> std::io::Result<[u8; 4]> {
         let mut ends = [0; 4];
@@ -361,6 +371,8 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     Err(malformed(path, "not a Parquet file (expected an inventory written by `megadir scan`)"))
 }
 
+/// The version is read before anything else, because metadata of a later version may have another form: such
+/// a file gets the advice to use a newer program and is not called damaged.
 fn metadata(file: &ParquetMetaData, path: &Path, is_checked: bool) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
         let reason = "a Parquet file, but not an inventory written by `megadir scan`";
@@ -388,6 +400,9 @@ fn fits_checksum(file: &ParquetMetaData, metadata: &str) -> bool {
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
+/// Place of each of our columns in the file, whose columns may be in another order or more in number. A
+/// column that later versions have added may be missing; one of the right name and another type is an error,
+/// because it would be decoded as something else.
 fn places(file: &ParquetMetaData, is_pack: bool) -> std::result::Result<Vec<Option<usize>>, String> {
     let schema = file.file_metadata().schema_descr();
     let place = |column: &Column| {

@@ -15,6 +15,8 @@ use crate::open_at_once::open_file;
 #[derive(Clone)]
 pub(super) struct Window(Arc<Shared>);
 
+/// The decoder clones its source, so the file and the part in memory are shared. Reads outside the part go to
+/// the file.
 struct Shared {
     file: Source,
     length: u64,

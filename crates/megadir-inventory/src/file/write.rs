@@ -81,6 +81,8 @@ pub struct Writer {
 
 type Encoded = parquet::errors::Result<Group>;
 
+/// One encoder with a queue in each direction. `tasks` is taken away to end the thread, and `handle` to join
+/// it.
 struct Thread {
     tasks: Option<Sender<Gathered>>,
     encoded: Receiver<Encoded>,
@@ -166,6 +168,9 @@ impl Writer {
         self.file.inner_mut().put()
     }
 
+    /// Row groups go to the threads in turn and are taken back in the same order, so that the file is the
+    /// same however many threads encode. A thread has one group at a time; the caller waits for the oldest
+    /// before it sends another.
     fn group(&mut self) -> Result<()> {
         let spare = self.spare.pop().unwrap_or_default();
         let task = std::mem::replace(&mut self.gathered, spare);
@@ -193,6 +198,8 @@ impl Writer {
         Ok(true)
     }
 
+    /// The crate `parquet` copies the encoded chunks and corrects their offsets. Write-back is started after
+    /// each group, so that the final fsync does not have the whole file to write.
     fn append(&mut self, encoded: Encoded) -> Result<()> {
         let append = || -> parquet::errors::Result<_> {
             let mut group = self.file.next_row_group()?;

@@ -11,6 +11,9 @@ use crate::row::NUMBERS;
 const NOTHING: u8 = u8::MAX;
 const LEAST_BYTES: usize = 8;
 
+/// Found while rows are added, without keeping them: `differ` has a bit for each bit in which any row differs
+/// from the first. A column without such bits takes one value. `lacking` marks numbers that some rows lack,
+/// which columns cannot hold.
 #[derive(Default)]
 pub(crate) struct Alike {
     first: Option<Numbers>,

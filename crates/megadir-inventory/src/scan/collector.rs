@@ -28,6 +28,7 @@ const COLUMNS: u32 = 1 << 30;
 const HASHED: u32 = 1 << 29;
 const COLUMN_ROWS_MIN: usize = 8;
 
+/// Buffers of one thread. An item is put together without the lock, which is taken only to hand it over.
 pub(crate) struct Collector<'o> {
     shared: &'o Mutex<Shared>,
     cursor: Cursor,

@@ -36,6 +36,7 @@ struct Node {
     name: Range<usize>,
 }
 
+/// `tail` is the part of the key behind the directory's path; the item's contents follow it up to `end`.
 struct Item {
     node: u32,
     tail: Range<usize>,
@@ -144,6 +145,8 @@ impl Deep {
         node
     }
 
+    /// Chains of equal hashes run through the nodes (`before`), so that the map has one number for each hash
+    /// and no allocation. A hash of random state keeps names of a hostile tree from colliding.
     fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
         let new = self.nodes.len() as u32;
         let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {
@@ -170,6 +173,8 @@ impl Deep {
         new
     }
 
+    /// The nodes are cleared with the items, because a tree of names that only grows would exceed the limit
+    /// by itself. Cursors notice this by the generation.
     pub(super) fn write_run(&mut self, sorter: &mut Sorter) -> io::Result<()> {
         if self.items.is_empty() {
             return Ok(());

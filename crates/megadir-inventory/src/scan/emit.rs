@@ -16,6 +16,8 @@ use crate::sorter::Sorter;
 
 const ROWS_PER_LOOK: u64 = 4096;
 
+/// Runs after all trees were read, on the caller's thread. `watch` is called every few thousand rows, so that
+/// a long merge can be stopped; the sink then gets no end.
 pub(crate) fn emit(
     sorter: Sorter,
     watch: &mut ScanWatch<'_>,

@@ -36,6 +36,8 @@ pub(super) struct Gather<'o> {
     pub(super) one_by_one: bool,
 }
 
+/// Rows of one directory so far. `large` is set once it has been handed to the sorter in part: later rows
+/// must go there one by one, because items of several rows must not overlap.
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) rows: DirRows,

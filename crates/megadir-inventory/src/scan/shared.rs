@@ -13,6 +13,8 @@ use crate::sorter::Sorter;
 /// No system call takes longer paths, bytes.
 const LONG_PATH_BYTES: usize = 4096;
 
+/// Key of the next item. The path of a directory is written once for all of its items, up to `name_at`; a
+/// long path is not written at all and left to the tree of names.
 #[derive(Default)]
 pub(super) struct ItemKey {
     root: u32,
@@ -49,6 +51,8 @@ impl ItemKey {
     }
 }
 
+/// Behind one lock that all threads of a scan take for each item. `deep` is made when the first long path
+/// comes, and then gets its share of the memory.
 pub(crate) struct Shared {
     sorter: Sorter,
     deep: Option<Deep>,

@@ -32,6 +32,8 @@ pub(super) struct NewDir {
 
 impl NewDir {
     pub(super) fn create(path: &Path) -> Result<Self> {
+        // The final name is checked first, because a directory with other contents must be refused before
+        // anything is written. An empty one is accepted: the rename at the end replaces it.
         let refused = |reason: &str| Error::new("write", path, ErrorKind::BadOption, reason);
         let failed = |error: Errno| Error::io("write", path, error.into());
         let Some(name) = path.file_name() else {

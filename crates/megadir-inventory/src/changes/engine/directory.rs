@@ -33,6 +33,8 @@ pub(super) struct Live {
     pub(super) begun: u64,
 }
 
+/// Way to the directory, in the order of what it costs to open: nothing, one call from its parent, one call
+/// for each name from the root. `Recorded` is a directory of the newer inventory, which is never opened.
 #[derive(Debug)]
 pub(super) enum At {
     Open(Arc<Dir>),
@@ -125,6 +127,8 @@ fn is_not_there(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Source of the names that exist now: those of the rows, if the directory was not listed because its times
+/// are unchanged; those of the newer inventory; or a listing, sorted.
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
@@ -132,6 +136,8 @@ pub(super) enum Names {
     Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
 }
 
+/// Range of a name in the bytes of the listing, so that sorting moves 16 bytes and no names. `number` is the
+/// position in the listing, by which attributes that came with it are found after sorting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     start: usize,

@@ -36,6 +36,8 @@ const EARLY_BYTES_MAX: usize = 64 << 20;
 /// Path bytes that count as one row.
 const ROW_BYTES: usize = 64;
 
+/// A root that was opened for the comparison. Its descriptor stays open throughout, and everything below is
+/// reached from it; `facts` were read right after it was opened.
 pub(crate) struct Tree {
     pub(crate) directory: Arc<Dir>,
     pub(crate) facts: Facts,
@@ -109,6 +111,7 @@ impl Found {
     }
 }
 
+/// A directory that has both halves, or a range of the names of one that was opened.
 enum Job {
     Directory(Fate<Box<Live>>, Both),
     Names(Arc<Task>, std::ops::Range<usize>),
@@ -155,6 +158,10 @@ impl<S> State<S> {
         self.ready.push(job);
     }
 
+    /// The order of preference keeps both halves of the join supplied. Rows are read before anything is
+    /// compared if few jobs are ready, since decoding a row group takes long and others can work meanwhile.
+    /// They are not read if too many wait for their directories already, unless nothing else can be done:
+    /// then their directories must still come, or never exist.
     fn step(&mut self, ahead_rows: usize) -> Option<Step<S>> {
         let is_idle = self.ready.is_empty() && self.working == 0;
         // Before more is read: the rows of all that is below these directories wait for them.
@@ -298,6 +305,7 @@ fn skips(tree: &Tree) -> bool {
         && matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
+/// What a thread does next, decided under the lock and done without it: a step owns all that it needs.
 enum Step<S> {
     Work(Job),
     Read(S),
@@ -344,6 +352,9 @@ impl<S: Source> Shared<'_, S> {
         self.lock().put_off(job, |root| self.tree(root).map(|tree| &tree.directory))
     }
 
+    /// The source is taken out of the state while it is read, so that the lock is free and only one thread
+    /// reads. `position` is the place of the next block: every directory before it that still waits has no
+    /// rows, and is ready without any.
     fn read(&self, mut source: S) {
         let (mut blocks, mut rows, mut ended) = (Vec::new(), 0, false);
         while rows < READ_ROWS {
@@ -375,6 +386,9 @@ impl<S: Source> Shared<'_, S> {
         self.changed.notify_all();
     }
 
+    /// All children of a step under one lock. A new directory needs no rows, so it does not wait for the
+    /// source to pass its place, except if the newer side is an inventory too: there its rows come from the
+    /// source.
     fn found(&self, children: &mut Vec<(Place, Fate<Box<Live>>)>) {
         if children.is_empty() {
             return;

@@ -12,6 +12,9 @@ pub(super) enum Fate<L> {
     Unread,
 }
 
+/// Both maps are sorted by place, since the source passes places in this order: what waits before `read_to`
+/// waits in vain. Either map holds the halves whose other half has not come; memory is that of directories
+/// found before their rows were read, and the reverse.
 #[derive(Debug)]
 pub(super) struct Table<L> {
     waiting: BTreeMap<Place, Fate<L>>,

@@ -29,6 +29,8 @@ pub(super) struct Side<'a> {
     pub(super) proof: Proof,
 }
 
+/// All old and all new paths that may be halves of a rename, each side sorted by path. `shared` has the
+/// indices of paths that are on both sides. Everything else refers to sides by their indices.
 pub(super) struct Sides<'a> {
     pub(super) sources: Vec<Side<'a>>,
     pub(super) targets: Vec<Side<'a>>,
@@ -36,6 +38,8 @@ pub(super) struct Sides<'a> {
     unread: &'a HashSet<Place>,
 }
 
+/// `targets` has the new path of each old one, and `taken` marks the new ones that are used: a path is in one
+/// pair at most. `moved` are the directories among them, by their old place, to follow what was below.
 pub(super) struct Pairs {
     pub(super) targets: Vec<Option<usize>>,
     pub(super) taken: Vec<bool>,

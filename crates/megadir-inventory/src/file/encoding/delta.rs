@@ -12,6 +12,8 @@ const BLOCK: usize = 128;
 const PART: usize = 32;
 const BLOCK_MAX: u64 = 1 << 16;
 
+/// Blocks of fixed size, each with its own minimum, so that one large jump widens one miniblock only.
+/// Differences wrap around, as the format defines, and so do the sums of the decoder.
 pub(in crate::file) fn encode(numbers: &[i64], out: &mut Vec<u8>) {
     put_varint(out, BLOCK as u64);
     put_varint(out, (BLOCK / PART) as u64);
@@ -88,6 +90,8 @@ pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<
     Some(())
 }
 
+/// The usual widths are read by one unaligned load of eight bytes for each number, from a copy that is
+/// padded, so that the last load stays within it. Other widths take the slower way by bits.
 #[inline]
 fn unpack(packed: &[u8], width: u32, count: usize, mut give: impl FnMut(u64)) {
     let mut padded = [0; PART * 8 + 8];

@@ -18,6 +18,8 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
+/// Up to 64 bits from any bit on may touch nine bytes, hence a window of sixteen. Bits past the end are 0, so
+/// that damaged lengths cannot read elsewhere.
 #[inline]
 fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let (byte, shift) = (bit / 8, bit % 8);

@@ -24,6 +24,9 @@ pub(in crate::file) fn width(numbers: usize) -> u32 {
     usize::BITS - numbers.saturating_sub(1).leading_zeros()
 }
 
+/// Numbers wait in `single` until a run is long enough to be written as one. Packed groups have eight
+/// numbers, so a long run first fills the last group; only the end of the page may have a group that is not
+/// full.
 pub(in crate::file) fn encode(runs: &[Run], width: u32, out: &mut Vec<u8>) {
     let mut single: Vec<u32> = Vec::new();
     for &(number, mut count) in runs {

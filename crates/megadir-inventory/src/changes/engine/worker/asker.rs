@@ -8,6 +8,8 @@ use super::super::directory::Task;
 use crate::changes::proof::Racy;
 use crate::row::device_number;
 
+/// Buffers of one thread, filled for each batch of names. `queried` are indices of names, and `rows` has
+/// their attributes at the same positions.
 pub(super) struct Asker {
     pub(super) queried: Vec<usize>,
     pub(super) rows: Vec<Attributes>,
@@ -23,6 +25,10 @@ impl Default for Asker {
 }
 
 impl Asker {
+    /// Attributes come from the cheapest source that has them: the listing, the newer inventory, or a call
+    /// for the batch. Names of rows may be hostile, because inventories may come from elsewhere: a name with
+    /// a slash would leave the directory. A stat backend that returns fewer rows than names would shift all
+    /// that follow, so the number is checked.
     pub(super) fn query(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();

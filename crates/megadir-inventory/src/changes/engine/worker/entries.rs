@@ -86,6 +86,8 @@ impl<S: Source> Worker<'_, '_, S> {
         asker.query(self.examine.as_deref_mut(), task)
     }
 
+    /// An entry that was listed and is gone by now is a removed entry, if it had a row, and otherwise
+    /// nothing: it came after the scan and went before it was examined.
     fn name(
         &mut self,
         task: &Task,
@@ -250,6 +252,8 @@ impl<S: Source> Worker<'_, '_, S> {
         self.found.seen.settled.extend(Change::of_same(place, (&old, new), changed, suspect));
     }
 
+    /// Passes a directory on to be compared. Its own row is `old`, if there is one, and `is_same` is `false`
+    /// for another directory at the same path. Only the parent's descriptor is held until it is opened.
     fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {
         if new.kind != FileType::Directory {
             return;

@@ -42,6 +42,8 @@ pub(super) struct Worker<'a, 'b, S> {
 
 impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     pub(super) fn new(shared: &'a Shared<'b, S>) -> Result<Self> {
+        // The brief query leaves the birth time out, which a row that is kept must have, so it is not used
+        // with `keep`. With two inventories nothing is queried at all.
         let comparing = shared.comparing;
         let (mut examine, mut brief) = (None, None);
         if comparing.now.is_none() {
@@ -59,6 +61,9 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(Self { shared, examine, brief, asker, keeper, found, children, last_volume })
     }
 
+    /// Each thread takes steps until there are none. Children are passed on after the step, whether it failed
+    /// or not. `EndOnPanic` wakes the others if this thread panics: they would wait for its directories for
+    /// ever.
     pub(super) fn run(mut self) -> Found {
         let _ends = EndOnPanic(self.shared);
         let mut worked = false;
@@ -150,6 +155,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.names(live, Some(directory), block, names)
     }
 
+    /// The counterpart of opening and listing for two inventories. An inventory records a mount that was not
+    /// entered as a directory without rows, which looks like an emptied one. So a directory on another device
+    /// than the root's that is empty now and was not before counts as not examined, if the newer scan left
+    /// mounts out.
     fn recorded(&mut self, live: Box<Live>, block: Arc<Block>, now: Option<Arc<Block>>) -> Result<()> {
         let shown = self.shared.shown(live.root, &live.path);
         if let At::Recorded(Some(error)) = &live.at {
@@ -172,6 +181,9 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.names(live, None, block, Names::Recorded(now))
     }
 
+    /// Large directories are divided into ranges of [`PART_NAMES`] names, so that one huge directory keeps
+    /// all threads busy. With conditions the directory always counts as changed in its entries (`stirred`),
+    /// because those that are hidden are not compared.
     fn names(
         &mut self,
         live: Box<Live>,
@@ -253,6 +265,9 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && !self.shared.racy(block).is_racy(old)
     }
 
+    /// Number that the inventory has for a device of now: numbers may change at each mount, and those of
+    /// btrfs subvolumes do. The usual answers need no lock: the root's device, and the one that was
+    /// translated last.
     #[inline]
     fn device(&self, root: u32, device: Option<u64>) -> Option<u64> {
         let (before, now) = self.shared.devices(root);
