@@ -88,6 +88,9 @@ fn look_up<R: Rows>(
 }
 
 /// Fails if a root is not the directory that was scanned, unless any may be.
+///
+/// The roots are the only directories whose device numbers are known on both sides without a look; all others
+/// are learnt as they are met.
 fn volumes(
     metadata: &Metadata,
     trees: &[Option<Tree>],

@@ -92,6 +92,8 @@ impl Contained {
         self.enter(row.key.root, row.key.parent).and_then(|()| self.row(row))
     }
 
+    /// Numbers are stored as signed ones, so one above `i64::MAX` could only come from a changed file. A
+    /// directory is remembered for the rows of its contents, which follow.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Checked {
         let Row { key: Key { root, parent, name }, facts, .. } = *row;
         if name.is_empty() && parent.is_empty() {

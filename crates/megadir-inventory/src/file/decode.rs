@@ -158,6 +158,8 @@ impl Decoded {
         row + 1 + more
     }
 
+    /// `None` if a row has an error or a hash, or if some rows lack a value that others have: those are added
+    /// one by one.
     pub(super) fn plain(&self, rows: &Range<usize>) -> Option<PlainRows<'_>> {
         let mut numbers = std::array::from_fn(|_| Whole::Nothing);
         for (whole, values) in numbers.iter_mut().zip(&self.numbers) {

@@ -215,6 +215,9 @@ impl<'o> Run<'o> {
         self.walk((path, facts.device), directory, &options, watch)
     }
 
+    /// The ends of directories are requested, because each is sorted when it is complete. Directories that
+    /// change while they are listed are listed again, since a missing row would later look like an added
+    /// file.
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
         let conditions = self.options.conditions.as_ref();
         let want = Facts::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());

@@ -305,7 +305,7 @@ fn skips(tree: &Tree) -> bool {
         && matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
-/// What a thread does next, decided under the lock and done without it: a step owns all that it needs.
+/// Next step of a thread, decided under the lock and done without it: a step owns all that it needs.
 enum Step<S> {
     Work(Job),
     Read(S),

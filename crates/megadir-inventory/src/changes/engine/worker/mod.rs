@@ -286,6 +286,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Some(before)
     }
 
+    /// Facts as the inventory would have them, so that they can be compared with its rows: only the device
+    /// number differs between mounts, and a stub's made-up attributes are left out on both sides.
     fn as_before(&self, task: &Task, name: &[u8], facts: &Facts) -> Facts {
         let root = task.block.root;
         let (Some(now), false) = (facts.device, self.is_stub(root, facts)) else { return *facts };
