@@ -17,6 +17,15 @@
 //! * Each row group has a checksum, because the decoders of Parquet trust their input.
 //! * Headers, metadata and schema come from the crate `parquet`, and a test reads every column back with it.
 //!   `schema.rs` is the only list of columns.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `schema.rs`, `encoding/` | the columns; encodings of the values in a page |
+//! | `gathered.rs`, `columns.rs`, `encode.rs`, `write.rs` | writing: packed rows, columns, chunks, the file |
+//! | `window.rs`, `open.rs`, `chunk.rs`, `decode.rs` | reading: bytes of a row group, checks, columns, rows |
+//! | `contained.rs` | rows of untrusted files stay in their tree |
+//! | `folder.rs`, `inventory.rs`, `pack_index.rs` | parts merged by key; a file or a folder; the index of a pack |
+//! | `fuzz.rs` | what the fuzzer checks |
 
 mod chunk;
 mod columns;

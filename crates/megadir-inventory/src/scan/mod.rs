@@ -14,6 +14,14 @@
 //! which no system call accepts, wait as a tree of names (`deep.rs`); written depth first, it yields runs in key order.
 //! Runs, and the rows gathered for a row group, store only the part of each path that differs from the previous one. In
 //! byte order these parts together are no longer than the names of the directories.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `read.rs`, `gather.rs` | threads of a walk, and their rows by directory |
+//! | `collector.rs`, `shared.rs`, `deep.rs` | rows as items of the sorter; the sorter of all threads; long paths |
+//! | `emit.rs` | sorted items as rows, joined with errors |
+//! | `part.rs` | a part of an inventory, by a task |
+//! | `clock.rs` | resolution of time stamps, which decides what is racy |
 
 mod clock;
 mod collector;

@@ -15,6 +15,13 @@
 //! The rows of an inventory ascend by path, where a subtree may be interrupted by another (`a`, `a-b`, `a/b`), so a few
 //! subtrees stay open. A tree whose root has no subdirectories is listed by several threads instead of walked; the
 //! root's number of links shows this on file systems that count subdirectories as links.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `read.rs` | walks or lists a tree by several threads |
+//! | `subtree.rs` | figures of a directory until everything below it is counted |
+//! | `links.rs` | files with several hard links |
+//! | `top.rs`, `tables.rs` | directories with the highest ranks; distributions |
 
 mod links;
 mod read;

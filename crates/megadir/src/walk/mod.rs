@@ -19,6 +19,15 @@
 //! directories keep the threads busy. A tree that is one huge directory is better listed without recursion. Other
 //! mounts are not entered by default, unlike in find(1), because a tool for huge directories that enters `/proc` or a
 //! network mount by accident does harm; each mount that is not entered is an item.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `queue.rs` | directories that wait, and the workers that are admitted |
+//! | `worker.rs` | one thread: a stack of directories, one item a step |
+//! | `parts.rs`, `collect.rs` | parts of a walk for the caller's threads; threads that read them and collect |
+//! | `again.rs` | further looks at a directory that changed while it was read |
+//! | `ahead.rs` | inodes that are read ahead where the device is slow |
+//! | `early.rs` | walks with a budget: the directories that are left out or divided |
 
 mod again;
 mod ahead;

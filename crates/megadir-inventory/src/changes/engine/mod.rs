@@ -1,6 +1,12 @@
 //! Threads compare directories with their rows. To bound memory, a thread takes the directory found last.
 //!
 //! `table.rs` joins a directory with its rows, whichever comes first; an idle thread reads ahead in the inventory.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `table.rs` | joins a directory with its rows |
+//! | `directory.rs` | a directory while it waits, and its names once it is listed |
+//! | `worker/` | a thread's steps: a directory, its names, its attributes |
 
 mod directory;
 mod table;
