@@ -58,6 +58,17 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
         "usage lists directories; 'megadir list --recursive --sort size -l DIR' lists files",
     ),
     (
+        "usage",
+        &["--human", "--human-readable", "-H", "--si", "--bytes", "-b", "-k", "-m"],
+        "usage prints sizes in the unit that fits; --json and --csv print bytes",
+    ),
+    ("list", &["--color", "--colour"], "list prints no colors: leave the option out"),
+    (
+        "remove",
+        &["-i", "-I", "--interactive"],
+        "remove has no -i; it asks once before it removes anything, and --dry-run counts beforehand what would go",
+    ),
+    (
         "limits",
         &["--files", "--entries", "-n"],
         "limits takes no number: it prints how many entries fit; 'megadir advise DIR --files N' chooses a layout for N",
@@ -86,8 +97,28 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
         ("changes", ErrorKind::MissingRequiredArgument) if lacks(error, "<INVENTORY>") => {
             Some(NO_INVENTORY.to_owned())
         }
-        _ => option(program, command, after),
+        ("reshard", ErrorKind::MissingRequiredArgument) if lacks(error, "--to") => {
+            let directory = after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("DIR");
+            Some(format!(
+                "reshard needs the new layout: --to digest:2, --to flat, ...; 'megadir layout {directory}' names the present one, and \
+                 'megadir advise {directory}' one that suits"
+            ))
+        }
+        _ => option(program, command, after).or_else(|| negative(after, error)),
     }
+}
+
+/// The parser takes `-5d` after an option for an option.
+fn negative(after: &[&str], error: &Error) -> Option<String> {
+    let is_number = |word: &str| {
+        word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let (option, value) = after
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .find(|(option, value)| option.starts_with("--") && is_number(value))?;
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument || error.kind() == ErrorKind::InvalidValue;
+    is_unknown.then(|| format!("{option} takes no negative value: write {}", &value[1..]))
 }
 
 /// Line for words that the parser takes, but not for what they are.
@@ -186,6 +217,11 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
                 .to_owned(),
         );
     }
+    if let Some(key) = hyphenated_key(after) {
+        return Some(format!(
+            "--sort takes a key without a hyphen: --sort {key}; --reverse reverses the order"
+        ));
+    }
     if command == "list" && after.iter().any(|word| is_time(word)) {
         return Some(
             "list has no -t; write --sort mtime (newest first) to sort as ls -t, or --type TYPE to select"
@@ -243,6 +279,26 @@ fn sorts_by_time(words: &[&str]) -> bool {
     let values = words.windows(2).filter(|pair| pair[0] == "--sort").map(|pair| pair[1]);
     let joined = words.iter().filter_map(|word| word.strip_prefix("--sort="));
     values.chain(joined).any(|key| TIMES.contains(&key))
+}
+
+/// `--sort -size`, as other programs sort downwards.
+fn hyphenated_key<'a>(words: &[&'a str]) -> Option<&'a str> {
+    const KEYS: [&str; 11] = [
+        "name",
+        "inode",
+        "size",
+        "allocated",
+        "mtime",
+        "atime",
+        "entries",
+        "apparent",
+        "newest",
+        "oldest",
+        "none",
+    ];
+    let keys =
+        words.windows(2).filter(|pair| pair[0] == "--sort").filter_map(|pair| pair[1].strip_prefix('-'));
+    keys.into_iter().find(|key| KEYS.contains(key))
 }
 
 /// `-t` among the letters of `ls`, such as `-lt`.

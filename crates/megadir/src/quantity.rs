@@ -47,13 +47,20 @@ const AGES: [(&str, u64); 25] = [
     ("years", 365 * 86_400),
 ];
 
-/// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored, and blanks before the unit.
+/// Parses a count such as `250`, `10k`, `1.5M`, `2G` or `1e7`. Underscores are ignored, and blanks before the unit.
 /// Errors: one line that names the accepted forms.
 ///
 /// ```
 /// assert_eq!(megadir::quantity::count("1.5M"), Ok(1_500_000));
 /// ```
 pub fn count(text: &str) -> Result<u64, String> {
+    // `1e7`, as programs for figures print it.
+    if let Some((number, exponent)) = text.trim().split_once(['e', 'E'])
+        && let (Ok(number), Ok(exponent)) = (number.parse::<u64>(), exponent.parse())
+    {
+        let count = 10_u64.checked_pow(exponent).and_then(|factor| number.checked_mul(factor));
+        return count.ok_or_else(|| format!("'{text}' is too large"));
+    }
     scaled(text, &DECIMAL, "a count: write 250, 10k, 1.5M or 2G")
 }
 
@@ -67,6 +74,9 @@ pub fn age_s(text: &str) -> Result<u64, String> {
     let time = "a length of time: write 90s, 15m, 12h, 30d, 2w or 1y";
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {
         return Err(format!("'{text}' is not {time}, in lower case"));
+    }
+    if text.contains("mon") {
+        return Err(format!("'{text}' has months, which differ in length: write days, such as 30d"));
     }
     if !text.ends_with(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(format!("'{text}' is not {time}"));
@@ -111,6 +121,10 @@ mod tests {
         assert_eq!(count("10M"), Ok(10_000_000));
         assert_eq!(count("1.5k"), Ok(1500));
         assert_eq!(count("1_000_000"), Ok(1_000_000));
+        assert_eq!((count("1e7"), count("25E3"), count("0e0")), (Ok(10_000_000), Ok(25_000), Ok(0)));
+        for text in ["1e", "e7", "1e-3", "-1e3", "1e20", "1.5e3", "inf", "nan"] {
+            assert!(count(text).is_err(), "{text}");
+        }
         assert_eq!(bytes("128KiB"), Ok(131_072));
         assert_eq!(bytes("1M"), Ok(1 << 20));
         assert_eq!(bytes("5MB"), Ok(5_000_000));

@@ -1,5 +1,5 @@
 //! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`. maturin is installed by pip into
-//! `target/python-tools`. `pip3 --python` needs no pip in the environment, and so no `python3-venv`.
+//! the folder of tools that clones share (`Workspace::tools`). `pip3 --python` needs no pip in the environment, and so no `python3-venv`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::ArgAction;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use megadir::nearest::choices;
+use megadir::quantity::age_s;
 use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, StatMask, TimeKind};
 use megadir_inventory::Inventory;
 
@@ -191,7 +192,25 @@ impl Asked {
     ) -> Result<Conditions, CliError> {
         let has_age = self.older_than.is_some() || self.newer_than.is_some();
         let unused = self.time().is_some() && !uses_by && !has_age;
-        refuse_if(&[(unused, "--by needs --older-than or --newer-than")])?;
+        let before = self.older_than.as_ref().map(|older| older.begins);
+        let since = self.newer_than.as_ref().map(|newer| newer.ends);
+        // Between an age and a file, such as the mark of the last run, there may rightly be no time.
+        let is_age = |moment: &Moment| age_s(&moment.words).is_ok();
+        let are_ages = [&self.older_than, &self.newer_than].into_iter().flatten().all(is_age);
+        let has_no_time = are_ages && before.zip(since).is_some_and(|(before, since)| before <= since);
+        let sizes = self.larger_than.zip(self.smaller_than);
+        let has_no_size = sizes.is_some_and(|(larger, smaller)| smaller <= larger.saturating_add(1));
+        refuse_if(&[
+            (unused, "--by needs --older-than or --newer-than"),
+            (
+                has_no_time,
+                "no entry is that old and that new; for a time between them write --older-than 5d --newer-than 10d",
+            ),
+            (
+                has_no_size,
+                "no entry is that large and that small; for a size between them write --larger-than 1M --smaller-than 5M",
+            ),
+        ])?;
         let conditions = Conditions {
             exclude: globs("--exclude", &self.excluded_globs, |globs| Globs::of_names_or_paths(globs))?,
             depth_max: self.max_depth,
@@ -199,8 +218,8 @@ impl Asked {
             paths: globs("--path-match", &self.path_globs, |globs| Globs::of_paths(globs))?,
             types: self.types.clone(),
             by: self.by(),
-            before: self.older_than.as_ref().map(|older| older.begins),
-            since: self.newer_than.as_ref().map(|newer| newer.ends),
+            before,
+            since,
             larger_than: self.larger_than,
             smaller_than: self.smaller_than,
             user: self.owner.as_deref().map(user_number).transpose()?,

@@ -209,12 +209,24 @@ fn options_of_neighbours_get_hints() {
         (&["limits", "--files", "10m", "d"], "'megadir advise DIR --files N'"),
         (&["limits", "--entries=10m", "d"], "'megadir advise DIR --files N'"),
         (&["bench", "commands", "--quick", "ls {dir}"], "write --rounds 6 --warm-up 1"),
+        (&["usage", "--si", "d"], "--json and --csv print bytes"),
+        (&["list", "--color=never", "d"], "list prints no colors"),
+        (&["remove", "-i", "d"], "it asks once"),
+        (&["list", "--sort", "-size", "d"], "--sort size;"),
+        (&["usage", "--sort", "-entries", "d"], "--sort entries;"),
+        (&["remove", "--older-than", "-5d", "d"], "--older-than takes no negative value: write 5d"),
+        (&["make", "--entries", "-5", "new"], "--entries takes no negative value: write 5"),
+        (&["list", "--older-than", "1month", "d"], "write days, such as 30d"),
+        (&["reshard", "d"], "'megadir layout d'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
     }
-    // What the hints say to type.
+    // What the hints say to type, and words of the tables.
     for words in [
-        &["list", "--sort", "size", "-l", "d"][..],
+        &["usage", "--sort", "size", "d"][..],
+        &["usage", "--sort", "mtime", "d"],
+        &["advise", "d", "--files", "1e3", "--time", "0s"],
+        &["list", "--sort", "size", "-l", "d"],
         &["usage", "--depth", "0", "d"],
         &["list", "--recursive", "--sort", "size", "-l", "d"],
         &["advise", "d", "--files", "3", "--time", "0s"],

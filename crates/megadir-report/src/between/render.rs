@@ -147,8 +147,12 @@ pub fn html(between: &Between) -> String {
     page.push("<main>\n");
     page.element("h1", &title);
     let (first, others) = alarms.split_at(alarms.len().min(WARNINGS_MAX));
-    page.elements("p class=\"answer\"", leading(between));
     page.elements(LOUD, first);
+    let is_unusable = between.doubts.iter().any(|doubt| UNUSABLE.contains(&doubt.kind.as_str()));
+    page.elements(
+        if is_unusable { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" },
+        leading(between),
+    );
     page.elements("p", caution(between));
     push_grid(&mut page, &grid(between), false);
     page.elements(LOUD, others);

@@ -43,9 +43,9 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
             .map(|displayed| &displayed.text),
     );
     let answers = report.first_findings();
-    // A comparison that a finding above calls unusable is not emphasised.
-    let doubtful =
-        report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
+    // A comparison that a finding or a warning above calls unusable is not emphasised.
+    let doubtful = report.warnings.iter().any(|advisory| advisory.loud)
+        || report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
     let answer = if doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" };
     page.elements(answer, answers.iter().map(|finding| &finding.text));
     if answers.is_empty() {

@@ -231,7 +231,7 @@ fn bimodality(times: &[f64]) -> Option<f64> {
     megadir_stats::bimodality_coefficient(middle).filter(|_| enough)
 }
 
-const PRESSURE_MIN: f64 = 10.0;
+pub(super) const PRESSURE_MIN: f64 = 10.0;
 const PRESSURE_RISE_MIN: f64 = 5.0;
 
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {

@@ -3,6 +3,7 @@
 use super::{Advisory, Options, Warning};
 use crate::summary::Figure;
 use crate::text;
+use crate::warning::derive::PRESSURE_MIN;
 use crate::warning::kind;
 
 impl Warning {
@@ -122,6 +123,9 @@ fn fixed(warning: &Warning) -> &'static str {
         }
         Warning::WidthNotReached { .. } => {
             "Allow more rounds (--rounds), or ask for a larger width (--until)."
+        }
+        Warning::PressureRose { before_percent, .. } if *before_percent > PRESSURE_MIN => {
+            "Other work was there before the run and grew during it: find it, wait until it is done, and run it again."
         }
         Warning::PressureRose { .. } => {
             "Other work began during the run: find it, wait until it is done, and run it again."

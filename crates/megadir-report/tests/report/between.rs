@@ -2,7 +2,9 @@
 //! runs.
 
 use megadir_record::Record;
-use megadir_report::between::{Between, Condition, GateVerdict, Run, between, csv, markdown, screen, table};
+use megadir_report::between::{
+    Between, Condition, GateVerdict, Run, between, csv, html, markdown, screen, table,
+};
 use megadir_report::summary::{Outcome, Verdict};
 use megadir_report::{Report, Style};
 
@@ -168,6 +170,8 @@ fn a_run_that_must_not_be_used_is_the_first_alarm() {
     assert!(alarms[0].starts_with("! The new run: `base` against itself came out DIFFERENT"), "{text}");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.find("Do not use this run") < flat.find("Mild."), "{text}");
+    let page = html(&compare(&old, &new));
+    assert!(page.find("Do not use this run") < page.find("class=\"answer doubtful\""), "{page}");
 }
 
 #[test]

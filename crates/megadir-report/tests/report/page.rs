@@ -53,7 +53,7 @@ fn answer_comes_first_after_loud_warnings() {
     assert!(place(&good, "class=\"answer\"") < place(&good, "<figure>"));
     assert!(!good.contains("class=\"loud\"") && !good.contains("Do not act on these numbers"));
     let bad = page(&killed());
-    assert!(place(&bad, "class=\"loud\"") < place(&bad, "class=\"answer\""));
+    assert!(place(&bad, "class=\"loud\"") < place(&bad, "class=\"answer doubtful\""));
     assert!(bad.contains("Do not act on these numbers"));
 }
 

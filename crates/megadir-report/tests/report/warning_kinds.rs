@@ -155,6 +155,22 @@ fn a_run_beside_other_work_is_not_to_be_used() {
 }
 
 #[test]
+fn work_that_was_there_before_the_run_did_not_begin_during_it() {
+    for (before, words) in
+        [(1.0, "Other work began during the run"), (60.0, "was there before the run and grew")]
+    {
+        let record = but(|record| {
+            record.header.machine.pressure.cpu_some_10s_percent = Some(before);
+            record.end.as_mut().expect("it was put in").pressure.cpu_some_10s_percent = Some(98.0);
+        });
+        let report = report_of(&record);
+        let is_it = |advisory: &&megadir_report::Advisory| advisory.warning.kind() == "pressure-rose";
+        let advisory = report.warnings.iter().find(is_it).expect("the pressure rose");
+        assert!(advisory.advice.contains(words), "{advisory:?}");
+    }
+}
+
+#[test]
 fn the_table_has_every_kind_once() {
     let unknown = serde_json::from_str::<Warning>(r#"{"kind":"?"}"#).expect_err("no such kind").to_string();
     let (_, all) = unknown.split_once("expected one of ").expect("the kinds are listed");

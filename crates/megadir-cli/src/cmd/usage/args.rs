@@ -118,6 +118,15 @@ impl Args {
     }
 }
 
+/// Word by which the table and `list --sort` have a figure, if it is another one.
+fn heading(by: By) -> Option<&'static str> {
+    match by {
+        By::Apparent => Some("size"),
+        By::Newest => Some("mtime"),
+        By::Entries | By::Allocated | By::Oldest => None,
+    }
+}
+
 fn figure() -> impl TypedValueParser<Value = By> {
     let about = |by| match by {
         By::Entries => "Number of entries",
@@ -126,7 +135,8 @@ fn figure() -> impl TypedValueParser<Value = By> {
         By::Newest => "Newest entry",
         By::Oldest => "Oldest entry",
     };
-    let values = By::ALL.map(|by| PossibleValue::new(by.name()).help(about(by)));
+    let values = By::ALL.map(|by| PossibleValue::new(by.name()).aliases(heading(by)).help(about(by)));
+    let is_of = |by: &By, name: &str| by.name() == name || heading(*by) == Some(name);
     PossibleValuesParser::new(values)
-        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).unwrap_or_default())
+        .map(move |name| By::ALL.into_iter().find(|by| is_of(by, &name)).unwrap_or_default())
 }

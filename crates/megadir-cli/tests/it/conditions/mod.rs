@@ -109,7 +109,16 @@ fn conditions_without_a_meaning_are_refused_in_one_line() {
     run(at, &["scan", "--quiet", "--output", "all.parquet", "t"]).quiet();
     run(at, &["scan", "--quiet", "--output", "some.parquet", "--exclude", "d", "t"]).quiet();
     run(at, &["scan", "--quiet", "--output", "new.parquet", "--newer-than", "1d", "t"]).quiet();
-    let cases: [(&[&str], &[&str]); 22] = [
+    run(at, &["list", "--older-than", "5d", "--newer-than", "all.parquet", "t"]).quiet();
+    let cases: [(&[&str], &[&str]); 24] = [
+        (
+            &["remove", "--older-than", "10d", "--newer-than", "5d", "t"],
+            &["no entry is that old and that new"],
+        ),
+        (
+            &["list", "-r", "--larger-than", "5M", "--smaller-than", "1M", "t"],
+            &["no entry is that large and"],
+        ),
         (&["list", "--by", "atime", "t"], &["--by needs --older-than or --newer-than"]),
         (&["list", "--max-depth", "1", "t"], &["--max-depth needs --recursive"]),
         (&["list", "-r", "--max-depth", "0", "t"], &["--max-depth", "level 1"]),

@@ -119,9 +119,14 @@ class Conditions:
         self.types = RNG.sample(sorted(KINDS), RNG.randint(1, 2)) if some() else []
         self.older = RNG.choice(LIMITS) if attributes and some() else None
         self.newer = RNG.choice(LIMITS) if attributes and some() else None
+        # Between these there is nothing, which is refused.
+        if self.older and self.newer and self.older >= self.newer:
+            self.newer = None
         self.by = RNG.choice(times) if self.older or self.newer else "mtime"
         self.larger = RNG.choice([0, 1, 99]) if attributes and some() else None
         self.smaller = RNG.choice([1, 101, 5000]) if attributes and some() else None
+        if self.larger is not None and self.smaller is not None and self.smaller <= self.larger + 1:
+            self.larger = None
         self.owner = RNG.choice(USERS) if attributes and some() else None
         if self.by != "mtime":
             # Reading a directory is an access.

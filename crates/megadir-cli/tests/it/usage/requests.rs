@@ -95,7 +95,7 @@ fn usage_makes_at_most_a_twentieth_more_requests_of_a_fuse_server_than_du() {
 fn usage_reads_attributes_once_where_directories_have_no_types() {
     require!(have("strace"));
     let mount = require!(Mount::make(&EXT4_UNTYPED));
-    fill(mount.path());
+    fill(&mount.path());
     for directory in ["tree", "flat"] {
         let calls = mount.path().join("calls");
         let mut strace = std::process::Command::new("strace");
