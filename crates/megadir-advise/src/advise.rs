@@ -9,6 +9,9 @@ use crate::measured::Measured;
 use crate::new_dir::{NewDir, ready};
 use crate::rule::{Case, Rule, decide, layout};
 
+/// Everything that an answer shows, computed once, so that text, JSON and code agree. `below` and `above` are
+/// the nearest numbers of files on either side of the question's at which another layout would be advised.
+/// `shortage` is independent of the rule: the files may not fit on the file system whatever the layout.
 #[derive(Clone, Debug)]
 pub struct Advice {
     pub question: Question,

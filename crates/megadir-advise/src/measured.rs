@@ -36,6 +36,8 @@ impl Pattern {
     }
 }
 
+/// `ratio` is the layout's time for a file divided by that of one directory: below 1 the layout is faster.
+/// Each phase of work is a contrast of its own, because layouts often win one and lose another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     pub layout: Layout,
@@ -48,6 +50,8 @@ pub struct Contrast {
     pub verdict: Option<Verdict>,
 }
 
+/// Numbers of a measurement that the rule may use, without the record. `given` is the budget,
+/// `round_s` the mean time of a round in seconds. If `distrusted`, no contrast counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub files: u64,

@@ -62,6 +62,9 @@ fn refusals(rule: &Rule) -> String {
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
+/// One condition in Python for each refusal, joined with `or` by the caller. Each assumes that the earlier
+/// ones do not hold, so that slices need no check of the length. Names are bytes (`raw`), because a name need
+/// not be UTF-8.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -97,6 +100,9 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
+/// The last lines of the function, after all refusals. There are forms of different length for the same
+/// meaning, and the shortest that the layout permits is written: the code is for reading, and for copying
+/// into another program.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

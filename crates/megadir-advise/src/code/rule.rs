@@ -4,6 +4,9 @@ use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
+/// The same for all languages, so that a layout is understood once and only written several times. `refused`
+/// is in the order in which the code tests it. `growth` is present if the depth depends on the number of
+/// files, and is a parameter of the code then.
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) title: String,
@@ -186,6 +189,9 @@ fn numbers(counts: &[u16]) -> Vec<Number> {
     numbers
 }
 
+/// Names that a layout has no path for, in an order in which each test is safe after the ones before: lengths
+/// first. A test compares the result with `Placer` for many names, since a name that the code accepts and the
+/// library refuses would get a path that the library never finds.
 fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
     let all: usize = widths.iter().sum();
     let takes_name = matches!(layout.source(), Source::Prefix | Source::Suffix | Source::NextToLast);

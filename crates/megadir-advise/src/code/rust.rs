@@ -98,6 +98,8 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
+/// As in Python, except that names are ASCII for some layouts (digits), where the path is a string and the
+/// code is shorter. Otherwise it is made of bytes, because names on Unix need not be UTF-8.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

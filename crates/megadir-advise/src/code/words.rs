@@ -40,6 +40,8 @@ pub fn words(layout: &Layout) -> String {
     text + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
+/// One sentence for layouts by parts of a name, from either end: the caller gives the words that differ.
+/// Equal levels are not all named, since the pattern is clear after two.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {

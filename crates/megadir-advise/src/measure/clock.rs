@@ -16,6 +16,9 @@ const RESERVE_PART: f64 = 0.05;
 
 const NONE: u64 = u64::MAX;
 
+/// Times of a run so far, in seconds, from which the next run's size is computed. `preparing_s` is until the
+/// first block, and `cleaning_s` the removal at the end. `cut` is `true` if the time was over before all
+/// rounds were done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
@@ -31,6 +34,10 @@ impl Pace {
     }
 }
 
+/// The time left must suffice to remove what was created, so the end depends on how long creating has taken
+/// so far: `making_ns` of finished blocks, and the time since `since_ns` of the one that is running. Two
+/// threads use it, the engine's and the one that watches, hence atomics; an error of some nanoseconds does no
+/// harm.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
@@ -100,6 +107,9 @@ impl Clock {
     }
 }
 
+/// Listens to the engine's events and notes when they come. Only blocks that create files count for the clock
+/// (`makes`); other blocks leave nothing to remove. Rounds are blocks divided by `arms`, since every arm runs
+/// one time in each.
 pub(super) struct Watch<'a> {
     clock: &'a Clock,
     started: Instant,

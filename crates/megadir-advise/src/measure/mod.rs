@@ -26,6 +26,9 @@ use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
+/// `time` is the budget of everything, trials and removal included. `stop` is set by the caller to interrupt,
+/// and `beat` is advanced by the engine, so that the caller can see that it works. `command` is recorded
+/// only.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub directory: &'a Path,
@@ -78,6 +81,10 @@ pub fn measure(
     judge(request, &design, &bytes, &pace)
 }
 
+/// One trial gives the cost of a round, and a second one of another size separates the cost of a round from
+/// the cost of a file. If the second one does not fit into the time, the first must do. What the trials took
+/// is subtracted from the budget. If too little is left, the reason is the machine's load, where the trial's
+/// notes show one.
 fn sized(
     request: &Request<'_>,
     design: &Design,
@@ -119,6 +126,9 @@ pub fn overload(notes: &[Note]) -> Option<&str> {
     first.map(|note| note.text.trim_end_matches('.'))
 }
 
+/// One run of the engine, into memory: a trial's record is not kept. Interruptions by the user and by the
+/// clock look alike to the engine, so the user's flag decides which it was. Files that could not be removed
+/// are the only failure that the caller must not pass over.
 fn carry_out(
     request: &Request<'_>,
     design: &Design,
