@@ -79,9 +79,10 @@ pub use kind::launch;
 pub use kind::{
     RankWorkers, SharedDirectory, WorkerCommand, has_shares, program_facts, prove_shared, serve, serve_rank,
 };
+pub use lab::{clean, leftovers};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use plan::plan;
 pub use request::ProgramFact;
 pub use run::{RunEnd, RunError, RunRequest, check, run};
 pub use schedule::next;
-pub use workspace::{Leftovers, find_leftovers as leftovers, remove_leftovers as clean};
+pub use workspace::Leftovers;

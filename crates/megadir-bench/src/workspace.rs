@@ -196,7 +196,7 @@ pub struct Leftovers {
 }
 
 /// Removes the directories that killed runs left in `parent`. Fails only if `parent` cannot be read.
-pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
+pub(crate) fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
     leftovers(parent, |parent, name, leftover| match leftover.marker {
         Some(_) => protocol::remove(parent, name, leftover, heartbeat),
         None => {
@@ -206,7 +206,7 @@ pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers
     })
 }
 
-pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
+pub(crate) fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 

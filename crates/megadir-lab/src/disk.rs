@@ -1,28 +1,46 @@
-//! Block device below a file system: an image on a loop device, or a user's device.
+//! Block device below a file system: an image on a loop device, a device in memory, or a user's device.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
-use rustix::fs::{Advice, AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::{Advice, Mode, OFlags};
+
+use crate::control::RunControl;
+use crate::memory::{self, Zram};
+use crate::{LabError, Spec};
 
 /// For direct I/O, which needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Fields are dropped in their order: the device is closed before what is below it is removed.
 #[derive(Debug)]
 pub struct Disk {
     pub path: PathBuf,
     /// Keeps a loop device attached while nothing is mounted.
     device: File,
-    image: Option<Arc<File>>,
+    below: Below,
     pub direct_io: Option<bool>,
+    /// Reason why a disk in memory is a file.
+    pub no_zram: Option<String>,
+    /// Most memory of a file, bytes: the kernel does not keep it.
+    file_used_max: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Below {
+    Image(Arc<File>),
+    Memory(Zram),
+    /// It is the user's.
+    Nothing,
 }
 
 impl Disk {
@@ -46,11 +64,68 @@ impl Disk {
 
     fn of_loop(attached: LoopDevice, image: Arc<File>) -> Self {
         let LoopDevice { device, path, direct_io } = attached;
-        Self { path, device, image: Some(image), direct_io: Some(direct_io) }
+        Self { direct_io: Some(direct_io), ..Self::new(path, device, Below::Image(image)) }
+    }
+
+    fn new(path: PathBuf, device: File, below: Below) -> Self {
+        Self { path, device, below, direct_io: None, no_zram: None, file_used_max: AtomicU64::new(0) }
+    }
+
+    /// In memory, for `bytes`, of which at most `limit_bytes` are taken; below `directory`, whose path is `path`, if it must be a
+    /// file: because of `no_zram`, or because this machine or the file system takes no zram.
+    pub fn in_memory(
+        (directory, path): (impl AsFd, &Path),
+        (bytes, limit_bytes): (u64, u64),
+        (spec, no_zram): (&Spec, Option<&String>),
+        control: RunControl<'_>,
+    ) -> Result<Self, LabError> {
+        if let Some(reason) = no_zram.cloned().or_else(|| memory::no_zram_for(std::slice::from_ref(spec))) {
+            let image = memory::image(directory, path, (bytes, limit_bytes))?;
+            let attached = Self::attach(Arc::new(image), spec.takes_large_sectors());
+            let attached = attached.map_err(LabError::failed("attach an image to a loop device"))?;
+            return Ok(Self { no_zram: Some(reason), ..attached });
+        }
+        let zram = Zram::add(bytes, limit_bytes, control)?;
+        let path = zram.path();
+        let doing = format!("open {}", path.display());
+        let device = File::options().read(true).write(true).open(&path).map_err(LabError::failed(doing))?;
+        Ok(Self { direct_io: Some(true), ..Self::new(path, device, Below::Memory(zram)) })
     }
 
     pub fn of_device(path: &Path, device: File) -> Self {
-        Self { path: path.to_owned(), device, image: None, direct_io: None }
+        Self::new(path.to_owned(), device, Below::Nothing)
+    }
+
+    /// Algorithm that a disk in memory compresses with.
+    pub fn compression(&self) -> Option<String> {
+        match &self.below {
+            Below::Memory(zram) => zram.algorithm(),
+            Below::Image(_) | Below::Nothing => None,
+        }
+    }
+
+    /// Most memory of a disk in memory so far, bytes.
+    pub fn memory_used_max(&self) -> Option<u64> {
+        match &self.below {
+            Below::Memory(zram) => zram.memory_used_max(),
+            Below::Image(image) => {
+                let used = image.metadata().ok()?.blocks() * 512;
+                Some(self.file_used_max.fetch_max(used, Ordering::Relaxed).max(used))
+            }
+            Below::Nothing => None,
+        }
+    }
+
+    /// `true` if a disk in memory has refused writes because of its limit, or a file is so full that it does.
+    pub fn is_full(&self, limit_bytes: u64) -> bool {
+        const NEARLY_BYTES: u64 = 1 << 20;
+        match &self.below {
+            Below::Memory(zram) => zram.has_failed_writes(),
+            Below::Image(image) => image
+                .metadata()
+                .is_ok_and(|status| (status.blocks() * 512).saturating_add(NEARLY_BYTES) > limit_bytes),
+            Below::Nothing => false,
+        }
     }
 
     pub fn is_same(&self, other: &File) -> bool {
@@ -59,7 +134,7 @@ impl Disk {
     }
 
     pub fn is_of_user(&self) -> bool {
-        self.image.is_none()
+        matches!(self.below, Below::Nothing)
     }
 
     pub fn name(&self) -> String {
@@ -85,9 +160,10 @@ impl Disk {
         rustix::fs::fsync(&self.device)?;
         rustix::fs::fadvise(&self.device, 0, None, Advice::DontNeed)?;
         cold.device_pages = resident(self.device.as_fd())?.cached;
-        if let Some(image) = &self.image {
+        if let Below::Image(image) = &self.below {
             rustix::fs::fdatasync(&**image)?;
             rustix::fs::fadvise(&**image, 0, None, Advice::DontNeed)?;
+            // Of an image in memory nothing can be dropped, and the pages are the disk.
             cold.image_pages = resident(image.as_fd())?.cached;
         }
         Ok(cold)
@@ -100,27 +176,4 @@ pub struct Cold {
     pub device_pages: u64,
     /// Still in this machine's page cache; 0 for devices.
     pub image_pages: u64,
-}
-
-/// Makes an image: an unnamed sparse file, freed with its last descriptor.
-pub fn make_image(directory: impl AsFd, bytes: u64) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let opened = rustix::fs::openat(directory.as_fd(), ".", flags | OFlags::TMPFILE, mode);
-    let file = match opened {
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named(directory, mode)?,
-        opened => opened?,
-    };
-    let file = File::from(file);
-    file.set_len(bytes)?;
-    Ok(file)
-}
-
-/// If the process is killed before it unlinks the file, the marker of the directory identifies it.
-fn named(directory: impl AsFd, mode: Mode) -> Result<OwnedFd, Errno> {
-    const NAME: &str = "image";
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(directory.as_fd(), NAME, flags, mode)?;
-    rustix::fs::unlinkat(directory.as_fd(), NAME, AtFlags::empty())?;
-    Ok(file)
 }

@@ -27,6 +27,12 @@ pub enum LabError {
         needed_bytes: u64,
         free_bytes: u64,
     },
+    #[error(
+        "the disks up to that of {name} may take {} of memory together, and {} are available; allow less with \
+         --disk memory:limit=SIZE, or make the study \
+         smaller", megadir::sizes::text(*.needed_bytes), megadir::sizes::text(*.free_bytes)
+    )]
+    Memory { name: String, needed_bytes: u64, free_bytes: u64 },
     #[error("--device '{}' was left alone: {reason}", .path.display())]
     Device {
         path: PathBuf,

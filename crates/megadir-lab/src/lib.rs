@@ -6,7 +6,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `spec.rs`, `table.rs` | `ext4:block=1k`, and one row per file system |
-//! | `disk.rs`, `device.rs` | an image on a loop device; checks that a user's device may be erased |
+//! | `disk_spec.rs` | `memory:limit=4G`, and one row per kind of disk below an image |
+//! | `disk.rs`, `image.rs`, `device.rs` | an image on a loop device; checks that a user's device may be erased |
+//! | `memory.rs`, `memory.sh` | devices in memory, which a keeper removes when the run ends |
 //! | `mount.rs`, `mounted.rs` | mounts in a private namespace; a mounted file system, removed on drop |
 //! | `program.rs`, `keeper.sh` | mkfs and FUSE servers that end with the run |
 //! | `control.rs`, `error.rs` | cancellation and heartbeat; errors of one line |
@@ -16,7 +18,12 @@ pub mod control;
 pub mod device;
 #[cfg(target_os = "linux")]
 mod disk;
+mod disk_spec;
 mod error;
+#[cfg(target_os = "linux")]
+mod image;
+#[cfg(target_os = "linux")]
+pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod mount;
 #[cfg(target_os = "linux")]
@@ -28,8 +35,11 @@ mod table;
 
 pub use control::RunControl;
 #[cfg(target_os = "linux")]
-pub use disk::{Cold, Disk, make_image};
+pub use disk::{Cold, Disk};
+pub use disk_spec::{DISKS, DiskKind, DiskSpec, Measure, Parameter, disks_in_words};
 pub use error::LabError;
+#[cfg(target_os = "linux")]
+pub use image::make_image;
 #[cfg(target_os = "linux")]
 pub use mounted::Mounted;
 #[cfg(target_os = "linux")]

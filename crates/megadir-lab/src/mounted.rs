@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use megadir_record::{FsId, LabFileSystem, Place};
+use megadir_record::{FsId, LabDisk, LabFileSystem, Place};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -26,6 +26,8 @@ pub struct Mounted {
     tool: Option<String>,
     options: Vec<String>,
     place: Place,
+    /// As recorded, if it is not the default.
+    below: Option<LabDisk>,
     disk: Option<Disk>,
     server: Option<Server>,
     parent: OwnedFd,
@@ -56,12 +58,24 @@ impl Mounted {
             }
             (Backing::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
         };
+        let below = match (backing, &disk) {
+            (Backing::Image { disk: kind, written_bytes, .. }, Some(disk)) if !kind.is_default() => {
+                Some(LabDisk {
+                    memory_bytes: kind.is_in_memory().then_some(*written_bytes),
+                    compression: disk.compression(),
+                    no_zram: disk.no_zram.clone(),
+                    ..kind.recorded()
+                })
+            }
+            _ => None,
+        };
         let parent = parent.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
         let mut mounted = Self {
             spec: spec.clone(),
             tool: program::tool(spec, control)?,
             options,
             place,
+            below,
             disk,
             server: None,
             parent,
@@ -94,6 +108,7 @@ impl Mounted {
             tool: self.tool.clone(),
             mount_options: self.options.join(","),
             place: self.place.clone(),
+            disk: self.below.clone(),
             reformatted: false,
         }
     }
@@ -181,6 +196,37 @@ impl Mounted {
         }
     }
 
+    /// Most memory that its disk has taken so far, bytes; `None` if the disk is not in memory.
+    pub fn memory_used_max(&self) -> Option<u64> {
+        self.disk_in_memory().and_then(Disk::memory_used_max)
+    }
+
+    /// The most memory that its disk may take, bytes, if the disk is in memory and has refused writes because of that.
+    pub fn exceeded_memory(&self) -> Option<u64> {
+        let limit_bytes = self.below.as_ref()?.memory_bytes?;
+        self.disk_in_memory()?.is_full(limit_bytes).then_some(limit_bytes)
+    }
+
+    fn disk_in_memory(&self) -> Option<&Disk> {
+        let below = self.below.as_ref().filter(|below| below.memory_bytes.is_some());
+        below.and(self.disk.as_ref())
+    }
+
+    /// Gives the memory of removed files back: a disk in memory keeps what was written until it is discarded. Best effort.
+    fn discard(&self, control: RunControl<'_>) -> Result<(), LabError> {
+        if !self.mounted || self.disk_in_memory().is_none() || program::find("fstrim").is_none() {
+            return Ok(());
+        }
+        // Blocks are free, and may be discarded, once their removal is on the disk.
+        let written = self.open().map(|root| rustix::fs::syncfs(&root));
+        // Afterwards a file would not show it any more.
+        let _ = self.memory_used_max();
+        match written {
+            Ok(Ok(())) => program::run("fstrim", &[self.path.as_os_str()], control).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Unmounts it if its content is kept, and verifies that it is gone from memory.
     fn take_away(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         let name = self.spec.to_string();
@@ -188,6 +234,7 @@ impl Mounted {
         if let Err(left) = self.keeps_content() {
             return Err(not_cold(left));
         }
+        self.discard(control)?;
         self.detach(control)?;
         let Some(disk) = &self.disk else { return Err(not_cold("it has no device".into())) };
         if is_mounted(&self.parent, &self.name) {

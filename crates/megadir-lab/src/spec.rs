@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use megadir::nearest::choices;
 
+use crate::disk_spec::DiskSpec;
 use crate::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size, sizes};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +147,18 @@ impl Spec {
         let tables = image_bytes / self.bytes_per_inode().max(1) * 256 + image_bytes / 32;
         self.with_spare(self.taken_bytes(inodes, space_bytes)).saturating_add(tables).min(image_bytes)
     }
+
+    /// Memory of a disk that compresses, for files whose contents do not compress: measured within 5 %, 10 % on btrfs (files of 0, 32, 1000,
+    /// 10 000 and 20 000 bytes).
+    pub fn packed_bytes(&self, inodes: u64, contents_bytes: u64) -> u64 {
+        const FIXED_BYTES: u64 = 16 << 20;
+        let is_inline = contents_bytes / inodes.max(1) <= self.entry.inline_bytes;
+        let copies_percent = if is_inline { 250 } else { 105 };
+        let contents = contents_bytes.saturating_mul(copies_percent) / 100;
+        contents
+            .saturating_add(inodes.saturating_mul(self.entry.packed_inode_bytes))
+            .saturating_add(FIXED_BYTES)
+    }
 }
 
 impl fmt::Display for Spec {
@@ -213,11 +226,12 @@ fn is_option(text: &str) -> bool {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// In the lab's directory, or in memory.
+    /// On a disk made for it, or in memory.
     Image {
         bytes: u64,
-        /// This much must be free, see [`Spec::written_bytes`](super::Spec::written_bytes).
+        /// This much must be free, see [`Spec::written_bytes`](super::Spec::written_bytes), of the directory or the memory that `disk` is made of.
         written_bytes: u64,
+        disk: DiskSpec,
     },
     Device {
         path: PathBuf,

@@ -35,6 +35,12 @@ pub struct Entry {
     pub bytes_per_inode: u64,
     /// Space of a file in addition to its content and directory entry, an upper bound.
     pub file_overhead_bytes: u64,
+    /// Memory of a file without content on a disk that compresses with lzo-rle, with a name of 32 hexadecimal digits; measured with
+    /// 50 000 files in one directory and in 5000 on ext4 (155 and 229), XFS (123 and 174) and btrfs (366 and 326), a guess elsewhere.
+    /// With what the journal still had: ext4 (179 to 225), XFS (222 to 272), btrfs (303 to 373).
+    pub packed_inode_bytes: u64,
+    /// Contents up to this length lie in metadata, which has two copies.
+    pub inline_bytes: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +130,8 @@ const PLAIN: Entry = Entry {
     smallest_bytes: GIB,
     bytes_per_inode: 0,
     file_overhead_bytes: KIB,
+    packed_inode_bytes: 400,
+    inline_bytes: 0,
 };
 
 /// Its driver has the same name.
@@ -138,6 +146,7 @@ const EXT: Entry = Entry {
     remembering_driver: Some("ext4"),
     bytes_per_inode: 16 * KIB,
     file_overhead_bytes: 512,
+    packed_inode_bytes: 240,
     ..PLAIN
 };
 
@@ -179,6 +188,7 @@ static XFS: Entry = Entry {
     variants: &[&NO_FTYPE, &XFS_BLOCK, &XFS_INODE, &XFS_DIRECTORY, &MOUNT],
     // At most a quarter of the space becomes inodes of 512 bytes.
     bytes_per_inode: 2 * KIB,
+    packed_inode_bytes: 180,
     ..named("xfs", "journal of metadata; B+ trees", PLAIN)
 };
 
@@ -193,6 +203,8 @@ static BTRFS: Entry = Entry {
     // Metadata is duplicated, allocated in chunks of 256 MiB, and contains small files inline.
     bytes_per_inode: 4 * KIB,
     file_overhead_bytes: 4 * KIB,
+    packed_inode_bytes: 370,
+    inline_bytes: 2 * KIB,
     ..named("btrfs", "copy on write; B-trees", PLAIN)
 };
 

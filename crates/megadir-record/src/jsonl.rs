@@ -15,7 +15,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 
 use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
-use crate::machine::{LabMount, Machine, Pressure};
+use crate::machine::{FsId, LabMount, Machine, Pressure};
 use crate::plan::Plan;
 use crate::ranks::Ranks;
 use crate::sample::{Sample, VoidReason};
@@ -102,4 +102,17 @@ pub struct End {
     pub pressure: Pressure,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
+    /// Use of the disks made for the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskUse>,
+}
+
+/// Memory that a disk has taken during the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskUse {
+    /// File system on the disk.
+    pub on: FsId,
+    /// Most memory at a time, bytes.
+    pub memory_bytes_max: Option<u64>,
 }

@@ -36,8 +36,10 @@ pub use data::{
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
-pub use machine::{FileSystem, FsId, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable};
+pub use jsonl::{Chain, Cut, DiskUse, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
+pub use machine::{
+    FileSystem, FsId, LabDisk, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable,
+};
 pub use plan::axes::{self, AccessBy, Axes, Operation};
 pub use plan::{
     AGED_GROUP, Arm, ArmId, BreakEvenArms, CacheState, ExpectedFiles, FILE_SYSTEM_GROUP, Group, GroupRule,

@@ -153,10 +153,33 @@ pub struct LabFileSystem {
     pub mount_options: String,
     /// Storage that holds it.
     pub place: Place,
+    /// Made for the run below the image; `None` for an image in the directory of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<LabDisk>,
     /// `true` if it is reformatted before each chain of arms, instead of remounted
     /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files on disk.
     #[serde(rename = "made_anew", default, skip_serializing_if = "std::ops::Not::not")]
     pub reformatted: bool,
+}
+
+/// Disk made for the run below an image. The plan writes what it expects and allows, mounting writes what was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LabDisk {
+    /// As in `--disk`, with every parameter, e.g. `memory`.
+    pub name: String,
+    /// Most memory that it may take, bytes; `None` before it is planned, or if it is not in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Memory that the plan expects it to take, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_bytes: Option<u64>,
+    /// Algorithm that it compresses with, e.g. `lzo-rle`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<String>,
+    /// Reason why it is a file in a tmpfs, not a zram device, e.g. `this kernel has no zram`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_zram: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,6 +25,7 @@ fn made(id: u32, place: Place) -> LabFileSystem {
         tool: Some("mke2fs 1.47.0".into()),
         mount_options: "noatime".into(),
         place,
+        disk: None,
         reformatted: false,
     }
 }

@@ -10,21 +10,26 @@ use super::{LabFacts, backend_facts_below};
 use crate::cache::{cache_facts, is_memory};
 use crate::control::RunControl;
 use crate::host;
-use crate::lab::{self, Lab, LabError, Mounted, SPARE_BYTES, Spec};
+use crate::lab::{self, DiskSpec, Lab, LabError, Mounted, SPARE_BYTES, Spec};
 use crate::method::method_facts;
 use crate::os::{self, At};
 use crate::request::{CacheFact, FileSystemFact, FoundFileSystem};
 
-/// Makes and mounts a small image of each file system below `directory`; a device is only asked for its size. The calling
+/// Makes and mounts a small image of each file system on `disk`, or below `directory`; a device is only asked for its size. The calling
 /// thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file systems fail.
 pub fn file_system_facts(
     directory: &Path,
     specs_and_devices: &[(Spec, Option<&Path>)],
+    disk: &DiskSpec,
     control: RunControl<'_>,
 ) -> Result<LabFacts, LabError> {
     let specs: Vec<Spec> = specs_and_devices.iter().map(|(spec, _)| spec.clone()).collect();
+    let disk = &match disk.is_in_memory() {
+        true => disk.clone().without_zram(lab::no_zram_for(&specs)),
+        false => disk.clone(),
+    };
     let lab = Lab::open(directory, control)?;
-    let probed = lab::probe(&lab, &specs, control, look);
+    let probed = lab::probe(&lab, &specs, disk, control, look);
     let closed = lab.close(control);
     let probed = probed?;
     closed?;
@@ -33,7 +38,7 @@ pub fn file_system_facts(
     let opened = os::open_directory(directory).map_err(LabError::failed(doing.clone()))?;
     let space = os::space(opened.at()).map_err(LabError::failed(doing))?;
     let kind = host::file_system(opened.at()).kind;
-    let never_cold = is_memory(&kind).then(|| {
+    let never_cold = (is_memory(&kind) && !disk.is_in_memory()).then(|| {
         format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
     });
     let mut file_systems = Vec::new();
@@ -54,7 +59,14 @@ pub fn file_system_facts(
         });
         file_systems.push(FileSystemFact { name: spec.to_string(), spec: Some(spec.clone()), found });
     }
-    Ok(LabFacts { file_systems, room_bytes: space.free_bytes.saturating_sub(SPARE_BYTES) })
+    let images = file_systems.iter().filter(|fact| is_on_disk(fact)).count() as u64;
+    let room_bytes = match (disk.is_in_memory(), disk.value("limit")) {
+        (false, _) => space.free_bytes.saturating_sub(SPARE_BYTES),
+        (true, Some(limit)) => limit.saturating_mul(images),
+        // The caches of the files need the other half.
+        (true, None) => lab::memory_for_disks() / 2,
+    };
+    Ok(LabFacts { file_systems, room_bytes })
 }
 
 fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
@@ -71,6 +83,10 @@ fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
         methods: method_facts(&directory),
         caches: cache_facts(&directory).into_iter().map(cache).collect(),
     })
+}
+
+fn is_on_disk(fact: &FileSystemFact) -> bool {
+    fact.found.as_ref().is_ok_and(|found| found.file_system.disk.is_some())
 }
 
 fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {

@@ -77,6 +77,7 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
         tool: None,
         mount_options: mounted.mount_options.unwrap_or_default(),
         place: Place::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
+        disk: None,
         reformatted: false,
     };
     Ok(FoundFileSystem {
@@ -92,6 +93,7 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
 pub fn file_system_facts(
     _directory: &Path,
     specs: &[(crate::lab::Spec, Option<&Path>)],
+    _disk: &crate::lab::DiskSpec,
     _control: crate::control::RunControl<'_>,
 ) -> Result<LabFacts, crate::lab::LabError> {
     let fact = |(spec, _): &(crate::lab::Spec, Option<&Path>)| FileSystemFact {

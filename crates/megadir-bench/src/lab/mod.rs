@@ -7,6 +7,7 @@
 //! | mount | it is in the run's own mount namespace (`megadir_lab::mount`) |
 //! | processes that would hold it | the kernel kills workers and mkfs with the thread that started them, a keeper kills FUSE servers (`server` of `megadir_lab`) |
 //! | loop device | detaches itself with its last opener (`megadir_lab::Disk`) |
+//! | device in memory | a keeper removes it; if that is killed too, the next run does (`megadir_lab::memory`) |
 //! | image | it has no name (`O_TMPFILE`), or loses its name at once (`megadir_lab::make_image`) |
 //! | mount points | they are in a directory with the marker of `workspace`, which the next run removes |
 //!
@@ -21,17 +22,26 @@ mod open;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
 use megadir_record::LabFileSystem;
 
-use crate::workspace::Leftovers;
+use crate::workspace::{Leftovers, find_leftovers, remove_leftovers};
 
-pub use megadir_lab::{Backing, Changes, Entry, FILE_SYSTEMS, LABEL, LabError, Spec, Takes, Variant};
+#[cfg(target_os = "linux")]
+pub(crate) use megadir_lab::memory::no_zram_for;
+pub use megadir_lab::{
+    Backing, Changes, DISKS, DiskSpec, Entry, FILE_SYSTEMS, LABEL, LabError, Spec, Takes, Variant,
+    disks_in_words,
+};
 #[cfg(target_os = "linux")]
 pub use megadir_lab::{Cold, Mounted};
 #[cfg(target_os = "linux")]
-pub(crate) use open::SPARE_BYTES;
-#[cfg(target_os = "linux")]
 pub use open::{Lab, probe, survey};
+#[cfg(target_os = "linux")]
+pub(crate) use open::{SPARE_BYTES, memory_for_disks};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
@@ -51,4 +61,27 @@ pub struct Survey {
     /// `false` if only drivers and programs were checked.
     pub proven: bool,
     pub leftovers: Leftovers,
+}
+
+/// Removes what killed runs left below `parent`, and their disks in memory. Fails only if `parent` cannot be read.
+pub fn clean(parent: &Path, heartbeat: &AtomicU64) -> io::Result<Leftovers> {
+    Ok(with_disks(remove_leftovers(parent, heartbeat)?, true))
+}
+
+/// Leftovers that [`clean`] would remove.
+pub fn leftovers(parent: &Path) -> io::Result<Leftovers> {
+    Ok(with_disks(find_leftovers(parent)?, false))
+}
+
+#[cfg(target_os = "linux")]
+fn with_disks(mut found: Leftovers, remove: bool) -> Leftovers {
+    let (removed, left) = megadir_lab::memory::leftovers(remove);
+    found.removed.extend(removed);
+    found.left.extend(left);
+    found
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_disks(found: Leftovers, _remove: bool) -> Leftovers {
+    found
 }

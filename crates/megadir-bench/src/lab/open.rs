@@ -7,13 +7,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
+use megadir_lab::{
+    Backing, Disk, DiskSpec, LabError, Mounted, Spec, device, make_image, missing, mount, tool,
+};
 use megadir_record::{FsId, LabFileSystem};
 
-use super::{Fact, Survey};
+use super::{Fact, Survey, clean};
 use crate::control::RunControl;
 use crate::os;
-use crate::workspace::{Leftovers, Workspace, remove_leftovers};
+use crate::workspace::{Leftovers, Workspace};
 
 /// Use it only on the thread that opened it, and close it after its file systems.
 #[derive(Debug)]
@@ -33,7 +35,7 @@ impl Lab {
         mount::enter_namespace()?;
         let doing = || format!("use '{}'", directory.display());
         let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
-        let leftovers = remove_leftovers(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
+        let leftovers = clean(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
         let workspace = Workspace::create(&path).map_err(LabError::failed(doing()))?;
         Ok(Self {
             workspace: Some(workspace),
@@ -71,7 +73,13 @@ impl Lab {
     ) -> Result<Option<Disk>, LabError> {
         match backing {
             Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes).map(|()| None),
-            Backing::Image { bytes, written_bytes } => {
+            Backing::Image { bytes, written_bytes, disk } if disk.is_in_memory() => {
+                disks_in_memory(spec, *written_bytes)?;
+                let directory = (workspace, workspace.path());
+                let sizes = (*bytes, *written_bytes);
+                Disk::in_memory(directory, sizes, (spec, disk.no_zram.as_ref()), control).map(Some)
+            }
+            Backing::Image { bytes, written_bytes, .. } => {
                 let mut images = self.images.borrow_mut();
                 images.retain(|(image, _)| image.strong_count() > 0);
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
@@ -94,10 +102,14 @@ impl Lab {
         }
         let failed = LabError::failed(format!("use '{}'", directory.display()));
         let opened = File::open(directory).map_err(failed)?;
-        let mut may_grow: u64 = 0;
+        let (mut may_grow, mut in_memory_bytes): (u64, u64) = (0, 0);
         for (spec, backing) in all {
             match backing {
                 Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes)?,
+                Backing::Image { written_bytes, disk, .. } if disk.is_in_memory() => {
+                    in_memory_bytes = in_memory_bytes.saturating_add(*written_bytes);
+                    disks_in_memory(spec, in_memory_bytes)?;
+                }
                 Backing::Image { written_bytes, .. } => {
                     for_image(spec, directory, &opened, *written_bytes, may_grow)?;
                     may_grow = may_grow.saturating_add(*written_bytes);
@@ -133,17 +145,18 @@ impl Drop for Lab {
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Calls `look` on a small mounted image of each file system; otherwise there is the reason. Fails if interrupted, or if
+/// Calls `look` on a small mounted image of each file system, on this disk; otherwise there is the reason. Fails if interrupted, or if
 /// unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
+    disk: &DiskSpec,
     control: RunControl<'_>,
     mut look: impl FnMut(&Mounted) -> T,
 ) -> Result<Vec<Result<T, String>>, LabError> {
     let probe = |spec: &Spec| {
         let bytes = spec.entry.smallest_bytes;
-        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
+        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE, disk: disk.clone() };
         match lab.make(spec, &backing, control) {
             Ok(mounted) => {
                 let seen = look(&mounted);
@@ -181,7 +194,7 @@ pub fn survey(directory: &Path, specs: &[Spec], control: RunControl<'_>) -> Resu
         }
         Err(error) => return Err(error),
     };
-    let probed = probe(&lab, specs, control, |mounted| mounted.describe(FsId(0)))?;
+    let probed = probe(&lab, specs, &DiskSpec::default(), control, |mounted| mounted.describe(FsId(0)))?;
     let facts = specs.iter().zip(probed).map(|(spec, found)| match found {
         Ok(proven) => fact(spec, None, Some(proven), control),
         Err(reason) => fact(spec, Some(reason), None, control),
@@ -210,6 +223,21 @@ fn for_image(
 
 fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
     check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
+}
+
+/// Disks that exist already, those of other runs too, are counted as if they had taken what they may.
+fn disks_in_memory(spec: &Spec, needed_bytes: u64) -> Result<(), LabError> {
+    let free_bytes = memory_for_disks();
+    match needed_bytes.saturating_add(SPARE_BYTES) <= free_bytes {
+        true => Ok(()),
+        false => Err(LabError::Memory { name: spec.to_string(), needed_bytes, free_bytes }),
+    }
+}
+
+/// Available, and not promised to existing disks in memory, bytes.
+pub(crate) fn memory_for_disks() -> u64 {
+    let available = crate::host::available_bytes().unwrap_or(u64::MAX);
+    available.saturating_sub(megadir_lab::memory::promised_bytes())
 }
 
 fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result<(), LabError> {

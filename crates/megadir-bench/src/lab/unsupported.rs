@@ -62,6 +62,14 @@ impl Mounted {
         match *self {}
     }
 
+    pub fn memory_used_max(&self) -> Option<u64> {
+        match *self {}
+    }
+
+    pub fn exceeded_memory(&self) -> Option<u64> {
+        match *self {}
+    }
+
     pub fn open(&self) -> io::Result<Owned> {
         match *self {}
     }

@@ -21,6 +21,9 @@ pub struct Estimate {
     /// Inodes of everything that the arms make, if all of it stays until the end.
     pub kept_inodes: u64,
     pub kept_space_bytes: u64,
+    /// Contents of the files, without the rest of their last blocks.
+    pub contents_bytes: u64,
+    pub kept_contents_bytes: u64,
     pub blocks: u64,
     /// Setup, warm-up, measurement and removal, nanoseconds: an order of magnitude.
     pub elapsed_ns: u64,
@@ -32,6 +35,8 @@ const REMOUNT_NS: u64 = 60_000_000;
 const REFORMAT_NS: u64 = 120_000_000;
 const COLD_READ_NS: u64 = 200_000;
 const BLOCK_BYTES: u64 = 4096;
+/// Unit of the sizes that a compressing disk stores, about.
+const GRANULE_BYTES: u64 = 64;
 /// The maximum that ext4 and XFS reserve, bytes.
 const INODE_BYTES: u64 = 512;
 /// In a directory of ext4, without the preallocated inode, bytes.
@@ -54,6 +59,8 @@ pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = Fs
         space_bytes: sum.space_bytes.saturating_add(part.space_bytes),
         kept_inodes: sum.kept_inodes.saturating_add(part.kept_inodes),
         kept_space_bytes: sum.kept_space_bytes.saturating_add(part.kept_space_bytes),
+        contents_bytes: sum.contents_bytes.saturating_add(part.contents_bytes),
+        kept_contents_bytes: sum.kept_contents_bytes.saturating_add(part.kept_contents_bytes),
         blocks: sum.blocks.saturating_add(part.blocks),
         elapsed_ns: sum.elapsed_ns.saturating_add(part.elapsed_ns),
     })
@@ -132,6 +139,8 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     Estimate {
         kept_inodes: kept(|needs| needs.inodes),
         kept_space_bytes: kept(|needs| needs.space_bytes),
+        contents_bytes: at_once(|needs| needs.contents_bytes),
+        kept_contents_bytes: kept(|needs| needs.contents_bytes),
         files: made.saturating_add(rounds * (filled + created)),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),
@@ -199,6 +208,7 @@ struct Needs {
     files: u64,
     inodes: u64,
     space_bytes: u64,
+    contents_bytes: u64,
 }
 
 /// Files that arms make are counted once.
@@ -221,6 +231,8 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         let leaf_blocks = (fullest * records / BLOCK_BYTES as f64).ceil().max(1.0);
         let blocks = leaves * leaf_blocks + (directories - leaves).max(0.0);
         let part = part(plan, data, made);
+        let granules = entries * files.sizes().blocks(GRANULE_BYTES) * GRANULE_BYTES as f64 + scatter;
+        needs.contents_bytes = needs.contents_bytes.saturating_add((granules * part) as u64);
         let (contents, directories, blocks) = (contents * part, directories * part, blocks * part);
         let inodes = entries * part + directories;
         let space = contents + inodes * INODE_BYTES as f64 + blocks * BLOCK_BYTES as f64;

@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use megadir::sizes;
 use megadir_record::{
-    Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabFileSystem,
-    Note, Order, Pair, Place, Plan, Role, Unavailable, Work,
+    Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabDisk,
+    LabFileSystem, Note, Order, Pair, Place, Plan, Role, Unavailable, Work,
 };
 
 use crate::kind::arms::add_pairs;
-use crate::lab::Spec;
+use crate::lab::{DiskSpec, Spec};
 use crate::note::NoteKind;
 use crate::plan::Estimate;
 use crate::plan::estimate::estimate_on;
@@ -195,15 +195,28 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         let (inodes, bytes) = if keeps { needs.with_kept() } else { (needs.inodes, needs.space_bytes) };
         parts[place].spec.map_or(0, |spec| spec.image_bytes(inodes, bytes))
     };
+    // Of the room, which is space of a directory, or memory.
+    let taken = |place: usize, keeps: bool| match &parts[place].found.file_system.disk {
+        Some(disk) => in_memory(&needs[place], parts[place].spec, disk, bytes(place, keeps), keeps),
+        None => bytes(place, keeps),
+    };
     let on_images = |place: &usize| matches!(parts[*place].found.file_system.place, Place::Image { .. });
     let all: Vec<usize> = (0..parts.len()).collect();
-    let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
-    let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
+    let total = |keeps: bool| {
+        let images = all.iter().copied().filter(on_images).map(|place| taken(place, keeps));
+        images.fold(0, u64::saturating_add)
+    };
+    let within =
+        |place: usize, keeps: bool| match parts[place].found.file_system.disk.as_ref().and_then(stated) {
+            Some(limit_bytes) => taken(place, keeps) <= limit_bytes,
+            None => true,
+        };
+    let keeps = total(true) <= room_bytes && all.iter().all(|place| within(*place, true));
     // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
     let mut too_small = Vec::new();
-    for index in all {
+    for &index in &all {
         let FoundFileSystem { file_system, bytes_max, .. } = parts[index].found;
         let (least, most) = (bytes(index, false), bytes(index, true));
         if least > *bytes_max {
@@ -215,7 +228,17 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             too_small.push((FsId(index as u32), reason));
         }
         let enough = least.saturating_mul(4).max(ROOMY_BYTES);
-        let shared = (share >> 20 << 20).min(most).min(enough).max(least);
+        let mut shared = (share >> 20 << 20).min(most).min(enough).max(least);
+        if let Some(disk) = &mut plan.file_systems[index].disk {
+            let (expected, all_expected) = (taken(index, keeps), total(keeps));
+            too_small.extend(
+                beyond(disk, expected, (all_expected, room_bytes)).map(|why| (FsId(index as u32), why)),
+            );
+            let limit_bytes = memory_limit(disk, expected, (all_expected, room_bytes));
+            (disk.expected_bytes, disk.memory_bytes) = (Some(expected), Some(limit_bytes));
+            // With room for the files of all rounds they would be kept; with more than the limit, files could exceed it.
+            shared = least.saturating_mul(4).min(needs[index].kept_space_bytes).min(limit_bytes).max(least);
+        }
         plan.file_systems[index].place = match &file_system.place {
             Place::Image { .. } => Place::Image { bytes: if keeps { most } else { shared }, direct_io: None },
             Place::Memory { .. } => Place::Memory { bytes: bytes(index, keeps).min(*bytes_max) },
@@ -223,6 +246,55 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         };
     }
     too_small
+}
+
+/// Limit of the request for each disk in memory, bytes.
+fn stated(disk: &LabDisk) -> Option<u64> {
+    DiskSpec::parse(&disk.name).ok()?.value("limit")
+}
+
+/// Reason why the memory that is expected for a disk, or for all, is not allowed.
+fn beyond(disk: &LabDisk, expected: u64, (all_expected, room_bytes): (u64, u64)) -> Option<String> {
+    let (needed, allowed) = match stated(disk) {
+        Some(limit_bytes) => (expected, limit_bytes),
+        None => (all_expected, room_bytes),
+    };
+    let (which, whose) = match stated(disk) {
+        Some(_) => ("its disk", "by --disk memory:limit=SIZE"),
+        None => ("the disks of all", "half of what is available"),
+    };
+    let (needed_text, allowed_text) = (sizes::text(needed), sizes::text(allowed));
+    (needed > allowed).then(|| {
+        format!("{which} would take about {needed_text} of memory, and {allowed_text} are allowed, {whose}")
+    })
+}
+
+/// The stated limit; otherwise a share in proportion to what is expected. Not all of a large share, which would be denied to other
+/// programs, and to runs at the same time.
+fn memory_limit(disk: &LabDisk, expected: u64, (all_expected, room_bytes): (u64, u64)) -> u64 {
+    const TIMES_MAX: u64 = 4;
+    const MORE_BYTES: u64 = 256 << 20;
+    if let Some(limit_bytes) = stated(disk) {
+        return limit_bytes;
+    }
+    let share = u128::from(expected) * u128::from(room_bytes) / u128::from(all_expected.max(1));
+    let enough = expected.saturating_mul(TIMES_MAX).saturating_add(MORE_BYTES);
+    u64::try_from(share).unwrap_or(u64::MAX).min(enough) >> 20 << 20
+}
+
+fn in_memory(needs: &Estimate, spec: Option<&Spec>, disk: &LabDisk, image_bytes: u64, keeps: bool) -> u64 {
+    let kept = |of: u64| if keeps { of } else { 0 };
+    let inodes = needs.inodes.saturating_add(kept(needs.kept_inodes));
+    spec.map_or(0, |spec| match disk.compression {
+        Some(_) => {
+            spec.packed_bytes(inodes, needs.contents_bytes.saturating_add(kept(needs.kept_contents_bytes)))
+        }
+        None => spec.written_bytes(
+            image_bytes,
+            inodes,
+            needs.space_bytes.saturating_add(kept(needs.kept_space_bytes)),
+        ),
+    })
 }
 
 pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Plan, PlanError> {

@@ -44,7 +44,8 @@ pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> 
     }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
-    let result = prepared.record_expected().and_then(|()| {
+    let expected = prepared.record_expected().map_err(|error| prepared.volumes.explained(error));
+    let result = expected.and_then(|()| {
         prepared.zero_ns = start_ns;
         prepared.whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
         match begun {
@@ -173,6 +174,7 @@ impl Prepared<'_> {
             elapsed_ns: monotonic_ns().wrapping_sub(self.zero_ns),
             pressure: host::pressure(),
             null_loop_ns,
+            disks: self.volumes.disks(),
         };
         let recorded = recorded.and(listeners.record(&Line::End(end)));
         measured?;
@@ -180,9 +182,13 @@ impl Prepared<'_> {
         Ok(RunEnd { complete, interrupted: !complete && stopped, unequal_blocks: self.unequal_blocks })
     }
 
-    /// File systems on images without space to grow only report `EIO`.
+    /// File systems on images without space to grow, or on disks at the limit of their memory, only report `EIO`.
     fn of_images(&self, error: RunError) -> RunError {
-        let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
+        let error = self.volumes.explained(error);
+        if matches!(error, RunError::MemoryFull { .. }) {
+            return error;
+        }
+        let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. }) && of.disk.is_none();
         let full = self.plan.file_systems.iter().any(on_image)
             && os::space(self.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
         match full {

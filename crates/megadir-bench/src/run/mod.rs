@@ -111,6 +111,10 @@ fn amount(resource: &str, number: u64) -> String {
     format!("{:.1} {}", number as f64 / 2_f64.powi(10 * power as i32), units[power as usize - 1])
 }
 
+fn before(error: Option<&RunError>) -> String {
+    error.map_or_else(String::new, |error| format!("{error}; "))
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
     pub complete: bool,
@@ -140,6 +144,14 @@ pub enum RunError {
     #[error("{error}; '{}', which holds the images, is full: free some space, or name another directory \
         with --dir", .path.display())]
     ImagesFull { path: PathBuf, error: Box<Self> },
+    #[error("{}the disk of {name} refused writes beyond the {} of memory that it may take, so figures from there on would be wrong: \
+        make the study smaller, or allow more with --disk memory:limit=SIZE", before(.error.as_deref()), amount("space", *.limit_bytes))]
+    MemoryFull {
+        name: String,
+        limit_bytes: u64,
+        /// Failure that this caused, if it did.
+        error: Option<Box<Self>>,
+    },
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]

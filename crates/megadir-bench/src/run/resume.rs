@@ -3,7 +3,8 @@
 //! order; all others run one block, so that caches are as warm as after a round.
 
 use megadir_record::{
-    Arm, ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Ranks, Record, Sample,
+    Arm, ArmId, Data, FileSystem, Header, LabDisk, LabFileSystem, LabMount, Machine, Place, Plan, Ranks,
+    Record, Sample,
 };
 
 use super::block::ArmWorks;
@@ -142,6 +143,11 @@ fn image(place: &Place) -> String {
     }
 }
 
+fn disk(of: &LabFileSystem) -> String {
+    let compression = |disk: &LabDisk| disk.compression.clone().unwrap_or_else(|| "not compressed".into());
+    of.disk.as_ref().map_or_else(String::new, |disk| format!("{}, {}", disk.name, compression(disk)))
+}
+
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
         let missing = prepared.plan.unavailable.last()?;
@@ -153,6 +159,7 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
             ("program", known(&then.tool), known(&now.tool)),
             ("driver", then.driver.clone(), now.driver.clone()),
             ("image", image(&then.place), image(&now.place)),
+            ("disk", disk(then), disk(now)),
         ];
         if let Some((fact, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
             let name = &then.name;

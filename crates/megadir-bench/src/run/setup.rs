@@ -96,12 +96,13 @@ pub(crate) fn prepare<'a>(
                 notes.extend(leftovers(&volume.path, heartbeat));
             }
         }
-        match volumes.make_workspaces().and_then(|()| build(&plan, &volumes, control, listeners)) {
+        let made = volumes.make_workspaces().and_then(|()| build(&plan, &volumes, control, listeners));
+        match made.and_then(|made| volumes.check_memory().map(|()| made)) {
             Ok(made) => {
                 notes.extend((!made.written).then(not_written_back));
                 (data, usages, built) = (made.directories, made.usages, Some(made.built));
             }
-            Err(error) => return Err(error.and_cleaned(volumes.remove(control))),
+            Err(error) => return Err(volumes.explained(error).and_cleaned(volumes.remove(control))),
         }
     } else {
         data.push(directory.again().map_err(RunError::unusable(&path))?);
@@ -129,7 +130,7 @@ pub(crate) fn prepare<'a>(
     };
     match verify(&mut prepared, &usages) {
         Ok(()) => Ok(prepared),
-        Err(error) => Err(error.and_cleaned(prepared.clean(listeners))),
+        Err(error) => Err(prepared.volumes.explained(error).and_cleaned(prepared.clean(listeners))),
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
+use megadir_record::{Data, DataId, DiskUse, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 
 use super::RunError;
 use crate::control::RunControl;
 use crate::host;
-use crate::lab::{Backing, Lab, LabError, Mounted, Spec};
+use crate::lab::{Backing, DiskSpec, Lab, LabError, Mounted, Spec};
 use crate::note::NoteKind;
 use crate::os::{At, write_back};
 use crate::plan::{estimate_on, without};
@@ -55,12 +55,18 @@ pub(crate) fn wanted(
 ) -> Result<(Spec, Backing), RunError> {
     let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
     let spec = Spec::parse(&file_system.name).map_err(unknown)?;
+    let disk = match &file_system.disk {
+        Some(disk) => DiskSpec::parse(&disk.name).map_err(unknown)?.without_zram(disk.no_zram.clone()),
+        None => DiskSpec::default(),
+    };
+    let memory_bytes = file_system.disk.as_ref().and_then(|disk| disk.memory_bytes);
     let backing = match &file_system.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => {
             // If the files of all rounds do not fit, the image is smaller.
             let (inodes, space_bytes) = estimate_on(plan, [file_system.id]).with_kept();
-            let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
-            Backing::Image { bytes: *bytes, written_bytes }
+            let written_bytes =
+                memory_bytes.unwrap_or_else(|| spec.written_bytes(*bytes, inodes, space_bytes));
+            Backing::Image { bytes: *bytes, written_bytes, disk }
         }
         Place::Device { path } => Backing::Device { path: path.into(), erase: erase_device },
         Place::Directory { .. } => return Err(unknown("it is a directory, which is not made".into())),
@@ -113,7 +119,12 @@ impl Volumes {
         let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
             let reformatted = file_system.reformatted;
-            *file_system = LabFileSystem { reformatted, ..mounted.describe(file_system.id) };
+            let expected_bytes = file_system.disk.as_ref().and_then(|disk| disk.expected_bytes);
+            let mut described = LabFileSystem { reformatted, ..mounted.describe(file_system.id) };
+            if let Some(disk) = &mut described.disk {
+                disk.expected_bytes = expected_bytes;
+            }
+            *file_system = described;
             volumes.all.push(Volume::of(file_system.id, mounted)?);
         }
         Ok((volumes, plan))
@@ -146,6 +157,39 @@ impl Volumes {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
         };
         self.all.iter().filter_map(mount).collect()
+    }
+
+    pub(crate) fn disks(&self) -> Vec<DiskUse> {
+        let used = |volume: &Volume| {
+            let memory_bytes_max = volume.mounted.as_ref()?.memory_used_max()?;
+            Some(DiskUse { on: volume.on?, memory_bytes_max: Some(memory_bytes_max) })
+        };
+        self.all.iter().filter_map(used).collect()
+    }
+
+    /// Fails if a disk in memory has refused writes: the kernel reports that only to programs that wait for them.
+    pub(crate) fn check_memory(&self) -> Result<(), RunError> {
+        match self.exceeded() {
+            Some((name, limit_bytes)) => Err(RunError::MemoryFull { name, limit_bytes, error: None }),
+            None => Ok(()),
+        }
+    }
+
+    /// The error, with its cause if a disk in memory has refused writes: file systems only report `EIO`.
+    pub(crate) fn explained(&self, error: RunError) -> RunError {
+        match (self.exceeded(), error) {
+            (_, error @ (RunError::Interrupted | RunError::MemoryFull { .. })) | (None, error) => error,
+            (Some((name, limit_bytes)), error) => {
+                RunError::MemoryFull { name, limit_bytes, error: Some(Box::new(error)) }
+            }
+        }
+    }
+
+    fn exceeded(&self) -> Option<(String, u64)> {
+        self.all.iter().find_map(|volume| {
+            let mounted = volume.mounted.as_ref()?;
+            Some((mounted.spec().to_string(), mounted.exceeded_memory()?))
+        })
     }
 
     pub(crate) fn make_workspaces(&mut self) -> Result<(), RunError> {

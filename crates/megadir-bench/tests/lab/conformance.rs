@@ -2,7 +2,7 @@
 //! run it on ext4, XFS, btrfs and tmpfs, so here it belongs to the long tier.
 
 use megadir::{BACKENDS, Dir, ReadOptions};
-use megadir_bench::lab::Backing;
+use megadir_bench::lab::{Backing, DiskSpec};
 use megadir_testkit::conformance::conformance;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -19,7 +19,7 @@ fn conforms(name: &str) {
     let lab = require!(open(directory.path()));
     let spec = spec(name);
     let bytes = spec.image_bytes(INODES, INODES * 4096);
-    let backing = Backing::Image { bytes, written_bytes: bytes };
+    let backing = Backing::Image { bytes, written_bytes: bytes, disk: DiskSpec::default() };
     let mounted = require!(lab.make(&spec, &backing, SIGNALS).map_err(|error| error.to_string()));
     for backend in BACKENDS {
         let outcome = conformance(*backend, mounted.path());

@@ -5,4 +5,5 @@
 mod conformance;
 mod device;
 mod made;
+mod memory_disk;
 mod support;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 use megadir_bench::RunControl;
-use megadir_bench::lab::{Backing, Lab, LabError, Mounted, Spec};
+use megadir_bench::lab::{Backing, DiskSpec, Lab, LabError, Mounted, Spec};
 
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 pub(crate) static BEAT: AtomicU64 = AtomicU64::new(0);
@@ -22,9 +22,14 @@ pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
 
 /// Makes a file system of the smallest size.
 pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
-    let spec = spec(text);
+    make_on(lab, text, "image", spec(text).entry.smallest_bytes)
+}
+
+/// On this disk, to which at most `written_bytes` are written.
+pub(crate) fn make_on(lab: &Lab, text: &str, disk: &str, written_bytes: u64) -> Result<Mounted, LabError> {
+    let (spec, disk) = (spec(text), DiskSpec::parse(disk).unwrap());
     let bytes = spec.entry.smallest_bytes;
-    lab.make(&spec, &Backing::Image { bytes, written_bytes: bytes }, SIGNALS)
+    lab.make(&spec, &Backing::Image { bytes, written_bytes, disk }, SIGNALS)
 }
 
 /// Returns the loop devices that stay attached, with their files. Retries, since a process that mounts

@@ -200,7 +200,14 @@ pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
 }
 
 pub(super) fn end() -> End {
-    End { complete: true, reason: None, elapsed_ns: 99, pressure: pressure(), null_loop_ns: Some(12.5) }
+    End {
+        complete: true,
+        reason: None,
+        elapsed_ns: 99,
+        pressure: pressure(),
+        null_loop_ns: Some(12.5),
+        disks: Vec::new(),
+    }
 }
 
 fn latency() -> Latency {

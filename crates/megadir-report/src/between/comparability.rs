@@ -1,6 +1,6 @@
 //! Differences between the environments of two runs, and the warnings of the runs.
 
-use megadir_record::{FileSystem, Machine, Ranks, Record};
+use megadir_record::{FileSystem, LabFileSystem, Machine, Ranks, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::between::Run;
@@ -44,7 +44,14 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     }
     let made = |record: &Record| {
         let made = record.header.plan.file_systems.iter();
-        made.map(|of| format!("{} ({})", of.label, of.mount_options)).collect::<Vec<_>>().join(", ")
+        let disk = |of: &LabFileSystem| match of.disk.as_ref().map(|disk| (&disk.name, &disk.compression)) {
+            Some((name, Some(algorithm))) => format!(" on disk {name} ({algorithm})"),
+            Some((name, None)) => format!(" on disk {name}"),
+            None => String::new(),
+        };
+        made.map(|of| format!("{} ({}){}", of.label, of.mount_options, disk(of)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let ranks = |record: &Record| record.header.ranks.as_ref().map_or_else(|| "none".into(), Ranks::words);
     differ("ranks", Some(ranks(old)), Some(ranks(new)));

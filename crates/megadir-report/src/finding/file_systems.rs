@@ -263,7 +263,11 @@ impl Judge<'_> {
             of.is_some_and(|of| matches!(of.place, Place::Device { .. }))
         };
         let devices = self.summary.mounted.iter().filter(|mount| on_device(mount.on));
-        let images = self.summary.file_systems.iter().any(|of| matches!(of.place, Place::Image { .. }));
+        let images = self
+            .summary
+            .file_systems
+            .iter()
+            .any(|of| matches!(of.place, Place::Image { .. }) && of.disk.is_none());
         let own = Some(&self.summary.machine.file_system).filter(|_| images);
         let mut all = devices.map(|mount| &mount.file_system).chain(own).flat_map(|of| &of.block_stack);
         all.any(|device| device.contains(", rotational"))

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Machine, Place, Stop, Work};
+use megadir_record::{
+    CacheState, DiskUse, FILE_SYSTEM_GROUP, FileSystem, FsId, LabDisk, LabFileSystem, Machine, Place, Stop,
+    Work,
+};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
@@ -61,7 +64,11 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
              they may differ on a machine."
         )
     });
-    wine.into_iter().chain(emulator)
+    let on_memory = summary.file_systems.iter().any(|of| of.disk.is_some());
+    let disk = on_memory.then(|| {
+        "Measured on disks in memory: no figure contains the time of a device, and uncached files are read from memory.".to_owned()
+    });
+    wine.into_iter().chain(emulator).chain(disk)
 }
 
 pub(crate) fn machine_line(summary: &Summary) -> String {
@@ -104,7 +111,9 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
             (false, None) => Some(format!("made by '{}'", of.make.join(" "))),
             (false, Some(tool)) => Some(format!("made by '{}' ({tool})", of.make.join(" "))),
         };
-        let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place(&of.place))];
+        let disk = of.disk.as_ref().map_or_else(String::new, |disk| below(disk, &summary.disks, of.id));
+        let place = format!("{}{disk}", place(&of.place));
+        let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place)];
         format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
     let unavailable = summary
@@ -138,6 +147,22 @@ fn lives(summary: &Summary) -> Option<String> {
     let begun = "Each epoch began on a file system that was remounted, except in memory";
     let (reformatted, remembers) = (reformatted.unwrap_or_default(), remembers.unwrap_or_default());
     summary.rules.fresh_mounts.then(|| format!("{begun}{reformatted}{remembers}."))
+}
+
+fn below(disk: &LabDisk, used: &[DiskUse], on: FsId) -> String {
+    let used = used.iter().find(|used| used.on == on).and_then(|used| used.memory_bytes_max);
+    let bytes = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", text::bytes(bytes)));
+    let parts = [
+        Some(match (&disk.compression, &disk.no_zram) {
+            (Some(algorithm), _) => format!("zram, compressed with {algorithm}"),
+            (None, Some(reason)) => format!("a file in a tmpfs, not compressed, because {reason}"),
+            (None, None) => "not compressed".to_owned(),
+        }),
+        bytes("used at most", used),
+        bytes("expected", disk.expected_bytes),
+        bytes("allowed", disk.memory_bytes),
+    ];
+    format!(", on a disk in memory ({})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn place(place: &Place) -> String {
@@ -345,8 +370,16 @@ pub(crate) fn cache_lines(summary: &Summary) -> Vec<(String, String)> {
             CacheState::FsCold => "remounted before each block, so nothing of the file system was cached",
         };
         let name = cache_name(summary, state);
-        let host =
-            if name.starts_with("guest-") { "; the host of this virtual machine may cache it" } else { "" };
+        // A host has nothing of disks in its guest's memory.
+        let in_memory = !summary.file_systems.is_empty()
+            && summary
+                .file_systems
+                .iter()
+                .all(|of| of.disk.is_some() || matches!(of.place, Place::Memory { .. }));
+        let host = match name.starts_with("guest-") && !in_memory {
+            true => "; the host of this virtual machine may cache it",
+            false => "",
+        };
         Some((name.clone(), format!("{name}: {meaning}{host}.")))
     };
     CacheState::ALL.into_iter().filter(used).filter_map(line).collect()

@@ -153,6 +153,9 @@ impl Overview {
 }
 
 fn ground(of: &LabFileSystem) -> String {
+    if let Some(disk) = &of.disk {
+        return format!("an image on a disk {}", disk.name);
+    }
     match &of.place {
         Place::Image { direct_io: Some(false), .. } => "an image file read through the host's cache".into(),
         Place::Image { .. } => "an image file".into(),

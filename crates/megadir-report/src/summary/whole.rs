@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    ArmId, Built, Claims, Data, DataId, FILE_SYSTEM_GROUP, Group, GroupRule, LabFileSystem, LabMount,
-    Machine, Pair, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable,
-    UsedByArms,
+    ArmId, Built, Claims, Data, DataId, DiskUse, FILE_SYSTEM_GROUP, Group, GroupRule, LabFileSystem,
+    LabMount, Machine, Pair, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample,
+    Unavailable, UsedByArms,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,9 @@ pub struct Summary {
     pub machine: Machine,
     /// Load and pressure at the end of the run; `None` if it was killed.
     pub pressure_after: Option<Pressure>,
+    /// Use of the disks made for the run; empty if it was killed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskUse>,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
     /// Check of the run's own timing; `None` if there was none.
@@ -279,6 +282,7 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         rules: plan.rules.clone(),
         machine: header.machine.clone(),
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
+        disks: record.end.as_ref().map(|end| end.disks.clone()).unwrap_or_default(),
         null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
         self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         built: record.built.clone(),

@@ -37,12 +37,20 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     })
 }
 
+/// Reason of a run that its user ended.
+const INTERRUPTED: &str = "interrupted";
+
 pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
-        Warning::Incomplete { rounds, planned, .. } => Some(format!(
-            "Incomplete: {rounds} of {} measured. Finish it: bench run --resume RECORD.",
-            text::counted(u64::from(*planned), "round")
-        )),
+        Warning::Incomplete { rounds, planned, reason } => {
+            let planned = text::counted(u64::from(*planned), "round");
+            let then = match reason.as_deref().filter(|reason| *reason != INTERRUPTED) {
+                Some(reason) => format!(", because the run failed: {}.", reason.trim_end_matches('.')),
+                None => ". Finish it: bench run --resume RECORD.".to_owned(),
+            };
+            // A screen shows the first sentence.
+            Some(format!("Incomplete: {rounds} of {planned} measured{then}"))
+        }
         _ => None,
     })
 }

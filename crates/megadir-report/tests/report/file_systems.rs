@@ -42,6 +42,7 @@ fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> 
         tool: None,
         mount_options: "noatime".into(),
         place,
+        disk: None,
         reformatted: *kind == "ext2",
     }
 }

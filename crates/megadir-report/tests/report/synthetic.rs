@@ -101,6 +101,7 @@ impl Synthetic {
             elapsed_ns: start_ns,
             pressure: pressure(),
             null_loop_ns: Some(25.0),
+            disks: Vec::new(),
         };
         Record {
             header: self.header(),

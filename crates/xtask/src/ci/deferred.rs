@@ -68,6 +68,11 @@ pub(crate) static DEFERRED: &[Deferred] = &[
         Rule::Lacking("ground::where_"),
         "the stage emulated of the long tier and `cargo xtask ground` have the drivers; ext2 and ext4 without an index run in every run",
     ),
+    row(
+        "disks in memory without zram",
+        Rule::Lacking("memory_disk::"),
+        "needs a kernel with zram, and root; their sizes are planned, and files in a tmpfs used, in every run",
+    ),
     row("XFS without types", Rule::Lacking("conformance::on_xfs_without_types"), "needs an older mkfs.xfs"),
 ];
 

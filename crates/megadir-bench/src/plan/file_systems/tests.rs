@@ -38,6 +38,7 @@ fn found(name: &str, place: Place, bytes_max: u64) -> FileSystemFact {
         make: spec.make(),
         tool: None,
         place,
+        disk: None,
         reformatted: false,
     };
     let found = FoundFileSystem {
@@ -222,6 +223,94 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
     // If not everything fits, the images share the space; nearly full file systems behave differently.
     let shared = image_bytes(&with(40 * GIB, 40_000));
     assert!(shared[0] > tight[0] && shared[0] < bytes[0] && shared[0] + shared[1] <= 40 * GIB, "{shared:?}");
+}
+
+fn on_memory(name: &str, compression: Option<&str>) -> FileSystemFact {
+    let mut fact = image(name);
+    let disk = LabDisk {
+        name: "memory".into(),
+        memory_bytes: None,
+        expected_bytes: None,
+        compression: compression.map(str::to_owned),
+        no_zram: compression.is_none().then(|| "this kernel has no zram".to_owned()),
+    };
+    fact.found.as_mut().unwrap().file_system.disk = Some(disk);
+    fact
+}
+
+#[test]
+fn disks_in_memory_are_sized_by_the_memory_they_take() {
+    let study = built_in("smallfile").unwrap();
+    let with = |facts: &[FileSystemFact], images_room_bytes, entries| {
+        let target = Target::Made { entries: vec![entries] };
+        let request =
+            Request { file_systems: facts, images_room_bytes, target, ..Request::bare(Preset::Quick, 7) };
+        plan(&study, &request).map(|planned| planned.plan)
+    };
+    let facts = [on_memory("ext4", Some("lzo-rle")), on_memory("btrfs", Some("lzo-rle"))];
+    let roomy = with(&facts, 1000 * GIB, 10_000).unwrap();
+    let disks: Vec<&LabDisk> = roomy.file_systems.iter().map(|of| of.disk.as_ref().unwrap()).collect();
+    let needs = estimate_on(&roomy, [FsId(0)]);
+    for disk in &disks {
+        let (expected, limit) = (disk.expected_bytes.unwrap(), disk.memory_bytes.unwrap());
+        // All rounds fit, so their files may stay.
+        assert!(expected > needs.contents_bytes + needs.kept_contents_bytes && expected < limit, "{disk:?}");
+    }
+    assert!(disks.iter().map(|disk| disk.memory_bytes.unwrap()).sum::<u64>() <= 1000 * GIB);
+    // Only the files of one round fit: the file system must not have room for more.
+    let expected: u64 = disks.iter().map(|disk| disk.expected_bytes.unwrap()).sum();
+    let tight = with(&facts, expected / 2, 10_000).unwrap();
+    let bytes = image_bytes(&tight);
+    assert!(bytes[0] < image_bytes(&roomy)[0] && bytes[0] >= needs.space_bytes, "{bytes:?}");
+    assert!(
+        tight.file_systems.iter().all(|of| of.disk.as_ref().unwrap().expected_bytes < Some(expected / 4 * 3))
+    );
+    let error = with(&facts, GIB, 10_000_000).unwrap_err().to_string();
+    assert!(
+        error.contains("the disks of all would take about") && error.contains("1.0G are allowed"),
+        "{error}"
+    );
+    assert!(!error.contains('\n'));
+    // A file that is not compressed takes what is written.
+    let plain = with(&[on_memory("ext4", None)], 1000 * GIB, 10_000).unwrap();
+    assert!(plain.file_systems[0].disk.as_ref().unwrap().expected_bytes > disks[0].expected_bytes);
+}
+
+#[test]
+fn a_stated_limit_is_that_of_each_disk() {
+    const LIMIT: &str = "memory:limit=1G";
+    let study = built_in("smallfile").unwrap();
+    let mut facts = [on_memory("ext4", Some("lzo-rle")), on_memory("btrfs", Some("lzo-rle"))];
+    for fact in &mut facts {
+        fact.found.as_mut().unwrap().file_system.disk.as_mut().unwrap().name = LIMIT.into();
+    }
+    let with = |entries| {
+        let target = Target::Made { entries: vec![entries] };
+        let request = Request {
+            file_systems: &facts,
+            images_room_bytes: 2 * GIB,
+            target,
+            ..Request::bare(Preset::Quick, 7)
+        };
+        plan(&study, &request).map(|planned| planned.plan)
+    };
+    for on in with(1000).unwrap().file_systems {
+        assert_eq!(on.disk.unwrap().memory_bytes, Some(GIB));
+    }
+    // Enough for ext4, and together less than both limits, but too much for one.
+    let expected = |plan: &Plan| {
+        plan.file_systems.iter().map(|of| of.disk.clone().unwrap().expected_bytes.unwrap()).max()
+    };
+    let entries = (1..40).map(|times| times * 1000);
+    let all: Vec<_> = entries.map(with).collect();
+    for planned in &all {
+        match planned {
+            Ok(plan) => assert!(expected(plan).unwrap() <= GIB),
+            Err(error) => assert!(error.to_string().contains("by --disk memory:limit=SIZE"), "{error}"),
+        }
+    }
+    assert!(all[0].is_ok(), "{:?}", all[0].as_ref().err());
+    assert!(all[38].is_err(), "{:?}", all[38].as_ref().map(|plan| expected(plan)));
 }
 
 #[test]

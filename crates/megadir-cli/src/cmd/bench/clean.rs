@@ -13,8 +13,8 @@ use crate::ui::output::print;
 
 /// Remove the leftovers of killed runs
 ///
-/// Removes only directories that a dead run of this program marked, and records (.megadir-record-*.partial)
-/// that no run is writing. A run also removes such directories where it creates its own.
+/// Removes only directories that a dead run of this program marked, disks in memory (/dev/zramN) of such runs, and records
+/// (.megadir-record-*.partial) that no run is writing. A run also removes such directories where it creates its own, and such disks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory that the runs worked below

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use megadir_bench::lab::{LabError, Spec};
+use megadir_bench::lab::{DISKS, DiskSpec, LabError, Spec, disks_in_words};
 use megadir_bench::plan::{CacheFact, FileSystemFact};
 use megadir_bench::{LabFacts, file_system_facts};
-use megadir_record::{CacheState, LabFileSystem, Place, Plan};
+use megadir_record::{CacheState, LabDisk, LabFileSystem, Place, Plan};
 
 use super::work::given;
 use crate::cmd::interrupt::Interrupt;
@@ -20,6 +20,17 @@ pub(crate) struct LabArgs {
     /// and removed after the run. Needs Linux and root. 'megadir bench filesystems' lists names, variants and availability.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Spec::parse)]
     pub(crate) fs: Vec<Spec>,
+    /// Disk below the images: image, memory [default: image]
+    #[arg(
+        long,
+        value_name = "KIND",
+        requires = "fs",
+        conflicts_with = "device",
+        value_parser = DiskSpec::parse,
+        help = disks_short(),
+        long_help = disks_long()
+    )]
+    pub(crate) disk: Option<DiskSpec>,
     /// Use this device instead of an image; all its data is lost
     ///
     /// Give it once for each file system of --fs, in the same order.
@@ -32,10 +43,24 @@ pub(crate) struct LabArgs {
     pub(crate) erase_device: bool,
 }
 
+fn disks_short() -> String {
+    let names: Vec<&str> = DISKS.iter().map(|kind| kind.name).collect();
+    format!("Disk below the images: {} [default: {}]", names.join(", "), names[0])
+}
+
+fn disks_long() -> String {
+    format!(
+        "{}\n\nKIND[:NAME=VALUE,...]. The record has the kind and every parameter.\n\n{}",
+        disks_short(),
+        disks_in_words()
+    )
+}
+
 impl LabArgs {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let (fs, device) = (!self.fs.is_empty(), !self.device.is_empty());
-        given(&[("--fs", fs), ("--device", device), ("--erase-device", self.erase_device)]).first().copied()
+        let erase = ("--erase-device", self.erase_device);
+        given(&[("--fs", fs), ("--disk", self.disk.is_some()), ("--device", device), erase]).first().copied()
     }
 
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
@@ -54,7 +79,8 @@ impl LabArgs {
         refuse_if(&[(devices > 0 && !self.erase_device, reason)])?;
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
         let requested: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
-        file_system_facts(directory, &requested, interrupt.control()).map_err(|error| match error {
+        let disk = self.disk.clone().unwrap_or_default();
+        file_system_facts(directory, &requested, &disk, interrupt.control()).map_err(|error| match error {
             LabError::Interrupted => CliError::interrupted(error),
             error => CliError::nothing_ran(error),
         })
@@ -85,10 +111,25 @@ pub(crate) fn list(plan: &Plan) -> String {
 
 fn place(of: &LabFileSystem) -> String {
     match &of.place {
-        Place::Image { bytes, .. } => format!("image of {}", sizes::text(*bytes)),
+        Place::Image { bytes, .. } => format!("image of {}{}", sizes::text(*bytes), disk(of.disk.as_ref())),
         Place::Device { path } => format!("device '{path}'"),
         Place::Memory { bytes } => format!("at most {} of memory", sizes::text(*bytes)),
         Place::Directory { path } => format!("'{path}'"),
+    }
+}
+
+fn disk(disk: Option<&LabDisk>) -> String {
+    let Some(disk) = disk else { return String::new() };
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "?".into(), sizes::text);
+    let how = match (&disk.compression, &disk.no_zram) {
+        (Some(algorithm), _) => format!(", zram with {algorithm}"),
+        (None, Some(reason)) => format!(", a file in a tmpfs ({reason})"),
+        (None, None) => String::new(),
+    };
+    let (expected, most) = (bytes(disk.expected_bytes), bytes(disk.memory_bytes));
+    match disk.memory_bytes {
+        Some(_) => format!(" on disk {}{how}, about {expected} of memory, at most {most}", disk.name),
+        None => format!(" on disk {}", disk.name),
     }
 }
 

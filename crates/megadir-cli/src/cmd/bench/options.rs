@@ -30,7 +30,7 @@ const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the runn
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
 /// They exclude `--engine` and what needs it.
-const WITHOUT_ENGINE: [&str; 4] = ["worker_kind", "fs", "device", "drop_caches"];
+const WITHOUT_ENGINE: [&str; 5] = ["worker_kind", "fs", "disk", "device", "drop_caches"];
 
 /// Run a study and report its results
 ///
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "warm_up", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "group", "fs", "device"]
+        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "warm_up", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "group", "fs", "disk", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::{Arg, Command, ValueHint};
 use megadir::layout::PRESETS;
 use megadir::{BACKENDS, FileType, STAT_BACKENDS};
 use megadir_bench::dataset::CONTENTS;
-use megadir_bench::lab::FILE_SYSTEMS;
+use megadir_bench::lab::{DISKS, FILE_SYSTEMS};
 use megadir_bench::study::BUILT_IN;
 use megadir_record::CacheState;
 use megadir_report::chart::CHARTS;
@@ -23,6 +23,7 @@ static KNOWN: &[Known] = &[
     ("chart", || CHARTS.iter().map(|chart| chart.name).collect()),
     ("content", || CONTENTS.iter().map(|(name, ..)| *name).collect()),
     ("stat_backend", || STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()).collect()),
+    ("disk", || DISKS.iter().map(|kind| kind.name).collect()),
     ("fields", list::field::names),
     ("fs", file_systems),
     ("from_layout", layouts),

@@ -2,6 +2,7 @@
 
 mod device;
 mod killed;
+mod memory_disk;
 mod running;
 mod runs;
 mod support;

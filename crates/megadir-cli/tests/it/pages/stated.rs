@@ -208,6 +208,16 @@ const STATED: &[(&str, &str, Holder)] = &[
     ("docs/bench.md", "`--aged 10x` adds twins", Example),
     (
         "docs/bench.md",
+        "a file without contents took 179 to 225 bytes on ext4",
+        Text("crates/megadir-lab/src/table.rs", "ext4 (179 to 225)"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "(240 bytes on ext4, 180 on XFS, 370 on btrfs",
+        Text("crates/megadir-lab/src/table.rs", "packed_inode_bytes: 240"),
+    ),
+    (
+        "docs/bench.md",
         "files of 3901 bytes in one directory",
         Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
     ),
