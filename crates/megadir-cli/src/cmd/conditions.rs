@@ -132,7 +132,8 @@ impl Asked {
         self.time().unwrap_or_default()
     }
 
-    fn time(&self) -> Option<TimeKind> {
+    /// The time that `--by` names.
+    pub(in crate::cmd) fn time(&self) -> Option<TimeKind> {
         self.by.iter().find_map(|by| match by {
             By::Time(time) => Some(*time),
             By::Rank(_) => None,

@@ -151,6 +151,12 @@ impl Conditions {
         Self { before: None, since: None, ..self.clone() }
     }
 
+    /// `true` if an entry that is moved may meet the conditions then.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn protects_places(&self) -> bool {
+        self.limits_sight() || !self.paths.is_empty()
+    }
+
     pub(crate) fn needs_places(&self) -> bool {
         self.needs_paths() || self.depth_max.is_some()
     }

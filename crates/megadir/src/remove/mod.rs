@@ -29,13 +29,15 @@
 //! * Parent directories stay open. A directory with too many subdirectories is read further through its own handle.
 //! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure.
 //!
-//! [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
+//! [`budget`] selects what has to go from a cache. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
 //! of an entry and refuses protected ones.
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;
 #[cfg(any(target_os = "linux", windows))]
 mod back_off;
+#[cfg(target_os = "linux")]
+pub mod budget;
 #[cfg(any(target_os = "linux", windows))]
 mod engine;
 pub mod policy;
@@ -63,6 +65,9 @@ pub use progress::Failures;
 
 /// Callback with the path and type of an entry, see [`RemoveOptions::on_removal`].
 pub type RemovalObserver<'a> = &'a (dyn Fn(&Path, FileType) -> bool + Sync);
+
+/// Callback with the path of an entry and the reason why it stays, see [`RemoveOptions::on_stay`].
+pub type StayObserver<'a> = &'a (dyn Fn(&Path, &str) + Sync);
 
 /// Predicate on an entry's name.
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
@@ -107,6 +112,9 @@ pub struct RemoveOptions<'a> {
     /// Called on the removing thread just before an entry is removed (in a dry run: when it is counted). The
     /// entry may then turn out to stay. `false` ends the removal, and the entry stays.
     pub on_removal: Option<RemovalObserver<'a>>,
+    /// Called with the path of an entry that stays although [`Self::on_removal`] was called with it, and with the reason: it was used, or
+    /// another process has removed it. Failures are not among these.
+    pub on_stay: Option<StayObserver<'a>>,
     /// Called with each failure, on the thread where it happens. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
@@ -127,6 +135,7 @@ impl<'a> RemoveOptions<'a> {
             back_off: false,
             order: None,
             on_removal: None,
+            on_stay: None,
             on_failure,
         }
     }

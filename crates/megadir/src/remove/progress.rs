@@ -67,7 +67,7 @@ pub struct Progress {
 
 /// Device (major, minor) and inode.
 #[cfg(any(target_os = "linux", windows))]
-type FileId = ((u32, u32), u64);
+pub(super) type FileId = ((u32, u32), u64);
 
 /// About 50 MB. Space of further files counts as kept by their other names.
 #[cfg(any(target_os = "linux", windows))]

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::os::unix::fs::DirEntryExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use megadir::FileType;
-use megadir::remove::RemoveOptions;
+use megadir::remove::budget::{Budget, Measure, Portion, SelectOptions, Selection, select};
+use megadir::remove::{Progress, RemoveOptions};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -191,4 +193,61 @@ fn ext4_directory_is_removed_in_one_order_of_inodes() {
     let removed = empty(&tree, &RemoveOptions { name: Some(&watches), ..options(2) }).unwrap();
     assert_eq!(removed.counts, only(24_000, 0));
     assert_eq!(begun_again.load(Ordering::Relaxed), 0, "each block of inodes is gone through once");
+}
+
+fn selected(tree: &Path, options: &SelectOptions) -> Selection {
+    let opened = megadir::Dir::open(tree).unwrap();
+    select(&opened, options, &mut |_| ControlFlow::Continue(())).unwrap().unwrap()
+}
+
+/// Rows of all files would take 12 MiB here: the tree is read several times.
+#[test]
+fn a_budget_selects_exactly_from_many_files_in_bounded_memory() {
+    const TEST: &str = "bounded::a_budget_selects_exactly_from_many_files_in_bounded_memory";
+    require!(Mount::make(&mount::TMPFS).map(drop));
+    let entries = if full() { 1_000_000 } else { 150_000 };
+    let Some(grown_kib) = in_child(TEST) else {
+        let mount = require!(Mount::make(&mount::TMPFS));
+        let tree = mount.path().join("tree");
+        Flat::plain(entries).build(&tree);
+        let budget = Budget::Holds(Measure::Files, entries / 2);
+        let select_options = SelectOptions { memory_bytes: 2 << 20, ..SelectOptions::new(budget) };
+        let (removed, outcome) = watched(|| {
+            let mut selection = selected(&tree, &select_options);
+            (selection.remove(&options(2), &Progress::new()).unwrap(), selection.outcome())
+        });
+        assert_eq!((removed.counts.entries, outcome.now, outcome.is_met), (entries / 2, entries / 2, true));
+        return;
+    };
+    assert!(grown_kib < 16 << 10, "{grown_kib} KiB for {entries} files");
+}
+
+/// As soon as someone has freed enough, no further file goes.
+#[test]
+fn a_budget_of_free_space_ends_when_others_have_freed_enough() {
+    let mount = require!(Mount::make(&mount::TMPFS));
+    let tree = mount.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    let ballast = mount.path().join("ballast");
+    fs::write(&ballast, vec![1; 8 << 20]).unwrap();
+    for index in 0..500 {
+        fs::write(tree.join(index.to_string()), vec![1; 4096]).unwrap();
+    }
+    let status = rustix::fs::statvfs(mount.path().as_path()).unwrap();
+    let wanted = status.f_bavail * status.f_frsize + 400 * 4096;
+    let budget = Budget::Free(Measure::Bytes, Portion::Exact(wanted));
+    let mut selection = selected(&tree, &SelectOptions::new(budget));
+    assert_eq!(selection.outcome().selected.files, 400);
+    let announced = AtomicU64::new(0);
+    let frees = |_: &Path, _| {
+        if announced.fetch_add(1, Ordering::Relaxed) == 10 {
+            fs::remove_file(&ballast).unwrap();
+        }
+        true
+    };
+    let options = RemoveOptions { on_removal: Some(&frees), ..options(2) };
+    let removed = selection.remove(&options, &Progress::new()).unwrap();
+    let outcome = selection.outcome();
+    assert_eq!(removed.counts.entries, 11);
+    assert!(outcome.is_met && outcome.now >= wanted, "{outcome:?}");
 }

@@ -5,6 +5,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use megadir::FileType;
+#[cfg(target_os = "linux")]
+pub(super) use megadir::remove::budget::Budget;
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
@@ -23,9 +25,9 @@ const WITHOUT_LIST: [&str; 4] = ["json", "quiet", "log", "engine"];
 /// '/', '.', '..', mount points (except with --contents), the current directory and its parents; on Windows, roots of volumes and shares,
 /// the user's profile and the Windows directory.
 #[derive(clap::Args)]
-#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others.")))]
+#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others. budget: with --keep-within, measure (bytes or files), limit, now, is_met and others; else, and after an interruption, null.")))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some entries could not be removed; 2 usage, or a refused path; 3 no path exists or can be opened; \
+Exit codes: 0 done; 1 some entries could not be removed, or the rest does not fit a budget; 2 usage, or a refused path; 3 no path exists or can be opened; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Files and directories to remove
@@ -47,7 +49,7 @@ pub(crate) struct Args {
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list. If the file system is full, the contents are removed before the directory is replaced. Programs that
     /// open files in it by its path go on; one whose current directory it is finds that directory removed.
-    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach"], conflicts_with_all = conditions::IDS)]
+    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach", "keep_within"], conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
@@ -59,6 +61,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = newest, help_heading = "Selection")]
     #[arg(conflicts_with_all = ["contents", "detach"])]
     pub(super) keep_newest: Option<NonZeroUsize>,
+    /// Remove what was not used for the longest time, until the rest fits: 50GB, '100k files', '10% free' or '5% free inodes'
+    ///
+    /// For one directory, which may be a mount point. Regular files count and go, by the space that they take on disk; directories stay, and
+    /// so do files with several names, which count once. The last use is the later of access and modification; --by names another time,
+    /// for ages too. Of files with the same time, the first paths go first. Conditions protect the files that do not meet them, e.g.
+    /// --older-than 1h the young ones; excluded entries do not even count. A file that was used or changed since the run began stays, as
+    /// does one with a time to come. If files that stay for their names or times exceed the budget alone, or all that may go would
+    /// not free enough, nothing goes; if conditions protect too much, what they leave goes. The exit code is 1 if the rest does not fit, or if
+    /// part of the directory cannot be read.
+    #[arg(long, value_name = "BUDGET", value_parser = budget, help_heading = "Selection")]
+    #[arg(conflicts_with_all = ["contents", "renew", "detach", "keep_newest", "cross_mounts", "files0_from"])]
+    pub(super) keep_within: Option<Budget>,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -107,7 +121,7 @@ pub(crate) struct Args {
     /// Append a JSON line to FILE for each entry, just before it is removed
     ///
     /// Fields: v (format version, 1), path (path_hex, hex digits, if it is not UTF-8) and type; for an entry that could not
-    /// be removed, a further line with path and failed. Even after a kill, every entry that is gone has a line. The
+    /// be removed, or that turned out to stay, a further line with path and failed. Even after a kill, every entry that is gone has a line. The
     /// file is written to the disk each second and at the end. If it cannot be written, the removal ends.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "detach", "renew"])]
     #[arg(help_heading = "Confirmation and output")]
@@ -134,19 +148,56 @@ impl Args {
         self.detach || self.renew
     }
 
+    /// The named directory stays, and may be a mount point.
+    pub(super) fn takes_contents(&self) -> bool {
+        self.contents || self.keep_within.is_some()
+    }
+
+    /// Options that would take the directory as a whole, or more than one directory. The parser waives a requirement for an option that
+    /// conflicts with what is required, so that it alone is not enough.
+    fn excluded_by_budget(&self) -> Option<&'static str> {
+        let given = [
+            (self.contents, "--contents"),
+            (self.renew, "--renew"),
+            (self.detach, "--detach"),
+            (self.keep_newest.is_some(), "--keep-newest"),
+            (self.cross_mounts, "--cross-mounts"),
+            (self.files0_from.is_some(), "--files0-from"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     pub(super) fn has_conditions(&self) -> bool {
-        self.conditions.any() || self.keep_newest.is_some()
+        self.conditions.any() || self.keep_newest.is_some() || self.keep_within.is_some()
     }
 
     /// Conditions as options, for the question.
     pub(super) fn condition_words(&self) -> String {
         let newest = self.keep_newest.map(|newest| format!("--keep-newest={newest}"));
-        let words = [self.conditions.words(), newest.unwrap_or_default()];
+        let within = self.keep_within.as_ref().map(|within| format!("--keep-within='{within}'"));
+        let words = [self.conditions.words(), newest.unwrap_or_default(), within.unwrap_or_default()];
         words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     pub(super) fn check(&self) -> Result<(), CliError> {
+        if let Some(other) = self.excluded_by_budget().filter(|_| self.keep_within.is_some()) {
+            return Err(CliError::usage(format!(
+                "--keep-within: cannot be used with {other}; the directory stays, and what is needed goes"
+            )));
+        }
         refuse_if(&[
+            (
+                cfg!(not(target_os = "linux")) && self.keep_within.is_some(),
+                "--keep-within: needs Linux, because access times, links and space are read as Linux has them",
+            ),
+            (
+                self.keep_within.is_some() && self.engine.is_some(),
+                "--keep-within: --engine mpi divides the tree, and no process has the order of all its files; leave --engine out",
+            ),
+            (
+                self.keep_within.is_some() && self.paths.len() != 1,
+                "--keep-within: give one directory, because a budget is for one (run it for each)",
+            ),
             (cfg!(windows) && self.keep_newest.is_some(), "--keep-newest: unavailable on Windows"),
             (
                 cfg!(windows) && self.renew,
@@ -166,6 +217,20 @@ impl Args {
             ),
         ])
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) type Budget = String;
+
+#[cfg(target_os = "linux")]
+fn budget(text: &str) -> Result<Budget, String> {
+    Budget::parse(text)
+}
+
+/// The option is refused there.
+#[cfg(not(target_os = "linux"))]
+fn budget(text: &str) -> Result<Budget, String> {
+    Ok(text.to_owned())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -81,10 +81,15 @@ impl Log {
     }
 
     pub(super) fn failed(&self, error: &Error) {
+        self.stayed(error.path(), &exit::kind(error));
+    }
+
+    /// Takes back the line of an entry that was not removed.
+    pub(super) fn stayed(&self, path: &Path, why: &str) {
         let Self::File(lines) = self else { return };
         lock(lines).write(|line| {
-            line.name("path", names::from_os(error.path().as_os_str()));
-            line.string("failed", &exit::kind(error));
+            line.name("path", names::from_os(path.as_os_str()));
+            line.string("failed", why);
         });
     }
 

@@ -2,11 +2,14 @@
 
 mod args;
 mod aside;
+mod budget;
 mod confirm;
 mod log;
 mod run;
 mod source;
 mod summary;
+#[cfg(target_os = "linux")]
+mod within;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,9 +35,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         return ranked(args);
     }
     let named = args.paths.iter().map(Path::new);
-    let conditions = Arc::new(args.conditions.conditions(named, args.keep_newest.is_some())?);
+    let uses_by = args.keep_newest.is_some() || args.keep_within.is_some();
+    let conditions = args.conditions.conditions(named, uses_by)?;
     let here = guards(args);
     let source = Source::open(args, &here)?;
+    #[cfg(target_os = "linux")]
+    if let Some(budget) = args.keep_within {
+        let by = args.conditions.time().unwrap_or(megadir::TimeKind::Used);
+        return within::run(args, budget, &source, megadir::Conditions { by, ..conditions });
+    }
+    let conditions = Arc::new(conditions);
     // Until here Ctrl-C ends the program at once.
     if !args.dry_run && !args.change.yes && !source.may_go(&conditions)? {
         return Err(CliError::interrupted("nothing was removed"));

@@ -5,11 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use megadir::remove::target::Target;
-use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
+use megadir::remove::{
+    self, Counts, RemovalObserver, RemoveOptions, StayObserver, remove_contents, remove_tree,
+};
 use megadir::{Conditions, Error, ErrorKind};
 use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
+use super::budget::Kept;
 use super::log::{Log, lock};
 use super::source::{BadPath, Source};
 use super::summary::Summary;
@@ -20,11 +23,12 @@ use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{CliError, describe};
 use crate::ui::message::quoted;
 
-struct Results {
+/// Summary, messages and log of a run, for all its threads.
+pub(super) struct Results {
     summary: Mutex<Summary>,
     shown: Progress,
     complaints: Mutex<ErrorLimiter>,
-    log: Log,
+    pub(super) log: Log,
 }
 
 impl Results {
@@ -48,7 +52,7 @@ impl Results {
         }
     }
 
-    fn failed(&self, error: &Error) {
+    pub(super) fn failed(&self, error: &Error) {
         self.log.failed(error);
         self.fail(Failure::of(error), &describe(error));
     }
@@ -63,9 +67,21 @@ pub(super) fn run(
     if args.idle {
         megadir::io_priority::make_idle()?;
     }
+    reported(args, Summary::new(args), interrupt, |results, progress| {
+        each(args, &mut source, conditions, results, progress).map(|()| None)
+    })
+}
+
+/// Removes by `work`, which returns what is left of a budget, and prints the summary.
+pub(super) fn reported(
+    args: &Args,
+    summary: Summary,
+    interrupt: &Interrupt,
+    work: impl FnOnce(&Results, &remove::Progress) -> Result<Option<Kept>, CliError> + Send,
+) -> Result<u8, CliError> {
     let started = Instant::now();
     let results = Results {
-        summary: Mutex::new(Summary::new(args)),
+        summary: Mutex::new(summary),
         shown: Progress::new("entries removed", args.change.quiet),
         complaints: Mutex::new(ErrorLimiter::new(args.change.all_errors)),
         log: Log::open(args)?,
@@ -83,11 +99,11 @@ pub(super) fn run(
         }
         results.draw(&counts);
     };
-    let work = || each(args, &mut source, conditions, &results, &progress);
-    let done = marked(&interrupt.beat, REMOVING, || watched(look, work));
+    let done = marked(&interrupt.beat, REMOVING, || watched(look, || work(&results, &progress)));
     drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done = done.map(|kept| summary.budget = kept);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
     let logged = results.log.finish();
     // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.
@@ -95,6 +111,24 @@ pub(super) fn run(
         summary.print()?;
     }
     done.and(logged).map(|_| summary.code())
+}
+
+/// Options of the library that hold for all removals.
+pub(super) fn options<'a>(
+    args: &Args,
+    on_failure: &'a (dyn Fn(Error) + Sync),
+    on_removal: RemovalObserver<'a>,
+    (on_stay, log): (StayObserver<'a>, &Log),
+) -> RemoveOptions<'a> {
+    let logs = !matches!(log, Log::None);
+    RemoveOptions {
+        back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
+        on_removal: logs.then_some(on_removal),
+        on_stay: logs.then_some(on_stay),
+        dry_run: args.dry_run,
+        entries_per_second_max: args.rate_max(),
+        ..RemoveOptions::new(args.threads, on_failure)
+    }
 }
 
 fn each(
@@ -105,17 +139,14 @@ fn each(
     progress: &remove::Progress,
 ) -> Result<(), CliError> {
     let announce = |path: &Path, kind| results.log.goes(path, kind);
+    let on_stay = |path: &Path, why: &str| results.log.stayed(path, why);
     let on_failure = |error| results.failed(&error);
     let options = RemoveOptions {
         cross_mounts: args.cross_mounts,
         conditions: Some(conditions),
         keep_newest: args.keep_newest,
-        back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
-        on_removal: if matches!(results.log, Log::None) { None } else { Some(&announce) },
-        dry_run: args.dry_run,
         counts_once: args.dry_run && source.may_overlap(),
-        entries_per_second_max: args.rate_max(),
-        ..RemoveOptions::new(args.threads, &on_failure)
+        ..options(args, &on_failure, &announce, (&on_stay, &results.log))
     };
     let removing = Removing { args, options, progress };
     while !progress.is_cancelled() {

@@ -67,6 +67,16 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
+    /// The one target. Errors: there is none, because the path is missing or refused, or several.
+    #[cfg(target_os = "linux")]
+    pub(super) fn only_target(&self) -> Result<&Target, CliError> {
+        match (self.held.front(), self.held.len()) {
+            (Some(Ok(target)), 1) => Ok(target),
+            (Some(Err(BadPath { error, .. })), 1) => Err(error.clone()),
+            _ => Err(CliError::usage("--keep-within: give one directory")),
+        }
+    }
+
     pub(super) fn may_go(&self, conditions: &Arc<Conditions>) -> Result<bool, CliError> {
         let (args, mut counted) = (self.args, Counted::default());
         let conditions = args.has_conditions().then_some(conditions);
@@ -159,7 +169,9 @@ impl<'a> Source<'a> {
                 BadPath { error: CliError::nothing_ran(message), failure, missing }
             }
         })?;
-        self.here.check(&target, self.args.contents).map_err(|refusal| refused(path, &refusal))?;
+        // What is no directory is refused with a budget in another place.
+        let contents = self.args.contents || (self.args.takes_contents() && target.is_directory);
+        self.here.check(&target, contents).map_err(|refusal| refused(path, &refusal))?;
         Ok(target)
     }
 }

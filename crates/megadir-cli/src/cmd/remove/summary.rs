@@ -7,6 +7,7 @@ use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
 use super::args::Args;
+use super::budget::Kept;
 use crate::cmd::amount::{grouped, plural, seconds};
 use crate::cmd::conditions::shell_word;
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
@@ -33,6 +34,7 @@ pub(super) struct Summary {
     interrupted: bool,
     /// The removed directory has another name, and the old name may be in use again.
     aside: bool,
+    pub(super) budget: Option<Kept>,
     /// Line to type that removes matching directories with all they hold.
     way_to_filled: Option<String>,
     /// Condition --path-match.
@@ -50,7 +52,10 @@ impl Summary {
             aside: args.puts_aside(),
             way_to_filled: way_to_filled(args),
             by_path: args.conditions.matches_paths(),
-            looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
+            looked: args.keep_within.is_some()
+                || args.dry_run
+                || args.conditions.any_on_attributes()
+                || args.keep_newest.is_some(),
             ..Self::default()
         }
     }
@@ -60,6 +65,13 @@ impl Summary {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(failure);
         }
+    }
+
+    /// Failures before the removal, of which some are kept.
+    #[cfg(target_os = "linux")]
+    pub(super) fn failed_before(&mut self, (kept, count): (Vec<Failure>, u64)) {
+        self.failures += count.saturating_sub(kept.len() as u64);
+        kept.into_iter().for_each(|failure| self.failed(failure));
     }
 
     pub(super) fn worst(&mut self, code: u8) {
@@ -81,10 +93,14 @@ impl Summary {
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.failures, self.attempted) {
             (true, _, _) => exit::INTERRUPTED,
-            (_, 0, _) => exit::DONE,
+            (_, 0, _) if self.is_within_budget() => exit::DONE,
             (_, _, 0) if self.worst != exit::DONE => self.worst,
             _ => exit::SOME_FAILED,
         }
+    }
+
+    fn is_within_budget(&self) -> bool {
+        self.budget.as_ref().is_none_or(Kept::is_met)
     }
 
     pub(super) fn print(&self) -> Result<(), CliError> {
@@ -158,6 +174,9 @@ impl Summary {
         if counts.directories_kept > 0 {
             let _ = write!(line, "; {}", stay(counts.directories_kept));
         }
+        if let Some(budget) = self.budget.as_ref().filter(|_| !self.interrupted) {
+            let _ = write!(line, "; {}", budget.words(self.dry_run));
+        }
         line
     }
 
@@ -173,6 +192,7 @@ impl Summary {
             object.raw("mounts", counts.mounts);
             object.raw("directories_kept", counts.directories_kept);
             object.raw("directories_filled", counts.directories_filled);
+            object.part_or_null("budget", self.budget.as_ref(), |object, budget| budget.write(object));
             object.raw("interrupted", self.interrupted);
             object.raw("elapsed_s", format_args!("{:.6}", self.elapsed.as_secs_f64()));
             list_failures(object, &self.kept, self.failures);
@@ -181,7 +201,7 @@ impl Summary {
 }
 
 fn way_to_filled(args: &Args) -> Option<String> {
-    if args.paths.is_empty() || args.keep_newest.is_some() {
+    if args.paths.is_empty() || args.keep_newest.is_some() || args.keep_within.is_some() {
         return None;
     }
     let globs = args.conditions.only_globs()?;
@@ -216,6 +236,7 @@ mod tests {
             elapsed: Duration::from_secs(4),
             interrupted: false,
             aside: false,
+            budget: None,
             way_to_filled: None,
             by_path: false,
         }

@@ -129,6 +129,16 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/bench.md", &[("megadir bench compare mine theirs", ALL_STUDIES)]),
     (
+        "docs/cache-budget.md",
+        &[
+            ("megadir remove --dry-run --keep-within 50GB cache", Runs),
+            ("megadir remove --yes --keep-within 50GB cache", Runs),
+            ("megadir remove --yes --keep-within '100k files' --older-than 1h cache", Runs),
+            // The test machine's own file system may be fuller, and its cache smaller than what has to be free.
+            ("megadir remove --yes --keep-within '10% free' cache", Smaller(&[("10%", "0%")])),
+        ],
+    ),
+    (
         "docs/changes.md",
         &[
             ("megadir scan project --output project.parquet", Runs),

@@ -66,6 +66,23 @@ fn interrupted_removal_prints_a_summary_and_resumes() {
     }
 }
 
+/// Those of the beginning would be no longer true.
+#[test]
+fn an_interrupted_removal_within_a_budget_has_no_figures_of_the_rest() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/"]);
+    (0..500).for_each(|index| fill(at, &[&format!("t/{index}")]));
+    let mut child = started(at, &["--json", "--keep-within", "1 file"]);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["removed"], 500 - left(at));
+    assert!(result["interrupted"] == true && result["budget"].is_null(), "{result}");
+}
+
 #[test]
 fn a_removal_that_hangs_is_not_waited_for() {
     require!(have("strace"));

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod aside;
+mod budget;
 mod conditions;
 mod faults;
 mod interrupted;

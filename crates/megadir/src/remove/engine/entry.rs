@@ -67,6 +67,7 @@ impl Worker<'_, '_, '_> {
                     Ok(true) => Ok(()),
                     Ok(false) => {
                         node.stay(KEPT);
+                        self.note_stay(node, name, "stays: it no longer meets the conditions");
                         return Became::Done;
                     }
                     Err(error) => Err(error),
@@ -86,8 +87,7 @@ impl Worker<'_, '_, '_> {
                 }
                 self.count();
             }
-            // Another process has removed it.
-            Err(Errno::NOENT) => {}
+            Err(Errno::NOENT) => self.note_stay(node, name, "another process has moved or removed it"),
             Err(Errno::ISDIR) => return Became::Directory,
             // In POSIX the entry is a directory, in Linux it may not be removed.
             Err(Errno::PERM)
@@ -100,6 +100,14 @@ impl Worker<'_, '_, '_> {
             Err(error) => self.fail(node, name.to_bytes(), "remove", error.into()),
         }
         Became::Done
+    }
+
+    /// Takes back the announcement of an entry that is not removed.
+    fn note_stay(&self, node: &Node, name: &CStr, why: &str) {
+        let Shared { options, path, .. } = self.shared;
+        if let Some(on_stay) = options.on_stay.filter(|_| options.on_removal.is_some()) {
+            on_stay(&node.path(path, name.to_bytes()), why);
+        }
     }
 
     /// Waits for the entry's turn and announces its removal; `false` if it stays.

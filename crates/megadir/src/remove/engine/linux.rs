@@ -103,7 +103,19 @@ const WANTED: StatMask = StatMask::TYPE
 
 /// Attributes of an entry, and the error that removing it would return because of flags of its own.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<(Attributes, Option<Errno>), Errno> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    facts_by(directory, name, AtFlags::empty())
+}
+
+/// As [`facts`], by the server, whatever the client's cache.
+pub(in crate::remove) fn facts_at_the_server(
+    directory: &impl Open,
+    name: &CStr,
+) -> Result<(Attributes, Option<Errno>), Errno> {
+    facts_by(directory, name, AtFlags::STATX_FORCE_SYNC)
+}
+
+fn facts_by(directory: &impl Open, name: &CStr, sync: AtFlags) -> Result<(Attributes, Option<Errno>), Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | sync;
     let request = StatxRequest::new(WANTED);
     let status = retry_on_intr(|| rustix::fs::statx(directory, name, flags, request.mask()))?;
     Ok((request.attributes(&status), refusal_of(&status)))
@@ -118,7 +130,7 @@ fn refusal_of(status: &Statx) -> Option<Errno> {
 
 /// Permission of this process to remove entries of a directory, for dry runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Permit {
+pub(in crate::remove) struct Permit {
     refusal: Option<Errno>,
     /// In a sticky directory of another user: entries of other users than this one stay.
     only_of: Option<u32>,
@@ -126,7 +138,7 @@ pub(super) struct Permit {
 
 impl Permit {
     /// `is_read_only` is that of the mount.
-    pub(super) fn of(directory: &impl Open, is_read_only: bool) -> Self {
+    pub(in crate::remove) fn of(directory: &impl Open, is_read_only: bool) -> Self {
         let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         let refusal = match rustix::fs::accessat(directory, c".", access, AtFlags::EACCESS) {
             _ if is_read_only => Some(Errno::ROFS),
@@ -147,15 +159,27 @@ impl Permit {
     }
 
     /// The error that removing an entry with such attributes would return.
-    pub(super) fn refusal(&self, (facts, of_entry): &(Attributes, Option<Errno>)) -> Option<Errno> {
+    pub(in crate::remove) fn refusal(
+        &self,
+        (facts, of_entry): &(Attributes, Option<Errno>),
+    ) -> Option<Errno> {
         let is_of_others = self.only_of.is_some_and(|user| user != facts.user);
         self.refusal.or(*of_entry).or_else(|| is_of_others.then_some(Errno::PERM))
     }
 }
 
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> {
+    facts_of_open_by(directory, AtFlags::empty())
+}
+
+/// As [`facts_of_open`], by the server, whatever the client's cache.
+pub(in crate::remove) fn facts_of_open_at_the_server(directory: &Directory) -> Result<Attributes, Errno> {
+    facts_of_open_by(directory, AtFlags::STATX_FORCE_SYNC)
+}
+
+fn facts_of_open_by(directory: &Directory, sync: AtFlags) -> Result<Attributes, Errno> {
     let request = StatxRequest::new(WANTED);
-    stat(directory.as_fd(), AtFlags::empty(), request.mask()).map(|status| request.attributes(&status))
+    stat(directory.as_fd(), sync, request.mask()).map(|status| request.attributes(&status))
 }
 
 pub(super) fn space(directory: &Directory) -> u64 {

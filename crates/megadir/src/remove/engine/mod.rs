@@ -47,6 +47,9 @@ pub(super) use self::linux as system;
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
+#[cfg(target_os = "linux")]
+pub(super) use self::worker::wait;
+
 use self::pool::Pool;
 use self::system::Directory;
 use self::window::Room;

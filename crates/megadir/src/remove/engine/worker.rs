@@ -441,7 +441,7 @@ impl Worker<'_, '_, '_> {
 
 /// Waits until one more entry is within the rate; `false` if the removal is cancelled.
 #[must_use]
-pub(super) fn wait(entries_per_second: NonZeroU32, progress: &Progress) -> bool {
+pub(in crate::remove) fn wait(entries_per_second: NonZeroU32, progress: &Progress) -> bool {
     #[cfg(test)]
     progress.meanwhile.happens(progress);
     progress.slots.wait(interval_ns(entries_per_second), 1, || progress.is_cancelled())
