@@ -9,6 +9,10 @@ use crate::measured::Measured;
 use crate::new_dir::{NewDir, ready};
 use crate::rule::{Case, Rule, decide, layout};
 
+/// Everything that is printed, in text or as JSON, follows from these fields, so the two forms cannot differ.
+/// `layout` is what the rule recommends; `by_name` is offered beside it, because a program that users know
+/// may be worth a less even spread. `below` and `above` are the changes of the answer next to the requested
+/// number of files: `below` is the last one at or under it, `above` the first one over it.
 #[derive(Clone, Debug)]
 pub struct Advice {
     pub question: Question,

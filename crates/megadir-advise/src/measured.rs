@@ -36,6 +36,8 @@ impl Pattern {
     }
 }
 
+/// One layout against one directory in one phase, at one number of files. `ratio` is the layout's time over
+/// the time of the flat directory: below 1 the layout is faster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     pub layout: Layout,
@@ -48,6 +50,10 @@ pub struct Contrast {
     pub verdict: Option<Verdict>,
 }
 
+/// Verdicts of one measurement, detached from its record so that the rule is a function of numbers. `files`
+/// is the largest number measured: a narrow layout is left out where it would not be filled, and only
+/// contrasts of this number decide. `round_s` is the wall time of a round in seconds, by which the time for a
+/// decision is estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub files: u64,

@@ -62,6 +62,10 @@ fn refusals(rule: &Rule) -> String {
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
+/// Conditions on `raw`, the name as bytes, any of which refuses it. They are joined with `or`, so the order
+/// of the refusals holds: a slice in a later condition is in bounds, because the length was compared first.
+/// Python's slices do not fail out of bounds, but a shorter slice would compare as unequal and accept the
+/// name. A condition with `and` has parentheses, since its neighbours are joined without any.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -97,6 +101,10 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
+/// Shortest form that the layout allows, since the code is meant to be read: no directories, a list joined at
+/// once, or a list that is cut to the depth and labelled. Names are bytes throughout, as they are to the
+/// kernel. `RestAtDepth` measures the directories that remain after the cut, because the file's name begins
+/// where the last of them ends.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

@@ -4,6 +4,14 @@ use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
+/// The one description from which the writers of all languages work, so that a language cannot have a rule of
+/// its own. A name is refused first and cut afterwards: the slices of `directories` and `file` are in bounds
+/// for every name that no refusal matches. `label` stands before each directory's name. `growth` is present
+/// if the depth depends on the number of files, and then the code has a parameter for it.
+///
+/// ```text
+/// name -> refused? -> text (name, digest, padded number) -> slices -> directories + file
+/// ```
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) title: String,
@@ -186,6 +194,10 @@ fn numbers(counts: &[u16]) -> Vec<Number> {
     numbers
 }
 
+/// The order matters, because languages evaluate the conditions from left to right: lengths first, which make
+/// the later slices safe. `Dots` is left out for minimum lengths over two bytes, which neither name has. A
+/// part is compared with "." and ".." only where its width makes that possible, and not with a label, which
+/// makes every directory's name longer.
 fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
     let all: usize = widths.iter().sum();
     let takes_name = matches!(layout.source(), Source::Prefix | Source::Suffix | Source::NextToLast);

@@ -40,6 +40,9 @@ pub fn words(layout: &Layout) -> String {
     text + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
+/// A sentence for the layouts that cut a text from one end. `first` begins it and `next` is the direction of
+/// the following levels ("after" from the start, "before" from the end), so one function serves prefixes,
+/// suffixes and digests. Many equal levels are abbreviated, because a chain of five clauses is not read.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {

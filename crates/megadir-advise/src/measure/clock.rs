@@ -16,6 +16,9 @@ const RESERVE_PART: f64 = 0.05;
 
 const NONE: u64 = u64::MAX;
 
+/// Pace of one run, from which the next one is sized. Times are seconds of wall time: preparing ends with the
+/// first block, measuring with the last sample, and cleaning is what follows the engine's event for it.
+/// `rounds` counts complete rounds only, and `cut` is `true` if the clock ended the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
@@ -31,6 +34,10 @@ impl Pace {
     }
 }
 
+/// Shared by the thread that looks at it every [`LOOK_EVERY`] and the engine's thread, whose listener updates
+/// it. The two counters together are the time spent on creating files, which predicts the time that their
+/// removal takes: `making_ns` for finished blocks, `since_ns` for the block that is running. The budget
+/// begins at `begun`, before the trials, and the clock of each run counts from there.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
@@ -100,6 +107,13 @@ impl Clock {
     }
 }
 
+/// Turns the engine's events into a pace, and into the clock's time of creation. Events come on the engine's
+/// thread only, so the fields are plain. `makes` belongs to the block that was announced last; `arms` is at
+/// least 1, since blocks are divided by it to count rounds.
+///
+/// ```text
+/// Starts -> (makes: since_ns set) -> Sample (making_ns added, since_ns cleared) -> Starts ... -> Cleaning
+/// ```
 pub(super) struct Watch<'a> {
     clock: &'a Clock,
     started: Instant,
