@@ -23,7 +23,6 @@ static NOT_YET: &[&str] = &[
     "crates/megadir-cli/",
     "crates/megadir-lab/",
     "crates/megadir-python/",
-    "crates/megadir-testkit/",
     "crates/megadir/src/remove/",
     "crates/xtask/",
 ];
