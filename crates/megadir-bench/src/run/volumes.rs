@@ -35,6 +35,9 @@ pub(crate) struct Volumes {
     lab: Option<Lab>,
 }
 
+/// One place on which data sets lie. `number` is that of the device, by which directories on one file system
+/// are recognized, and their files kept in one workspace each. `mounted` is present if the run mounted the
+/// file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors, mount.
 #[derive(Debug)]
 pub(crate) struct Volume {
     /// `None` for the only directory of a run without file systems.
