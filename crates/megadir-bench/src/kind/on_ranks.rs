@@ -91,6 +91,10 @@ impl Workload for OnRanks<'_> {
         self.ranks.replies(&own.map_or_else(Reply::from, |()| Reply::Ready), control).map(drop)
     }
 
+    /// All ranks are instructed, rank 0 does its own work between, and every reply is collected even if its
+    /// own work failed: the others have replied and must not be out of step. If the work is shared, usage and
+    /// entries are sums; otherwise the slowest rank stands for the block. Ranks that saw different entries
+    /// make the hash wrong on purpose.
     fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
         let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;

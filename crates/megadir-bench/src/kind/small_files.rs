@@ -77,6 +77,8 @@ fn are_in_order(operations: &[FileOperation]) -> bool {
 }
 
 /// One measured operation of a chain. Two variants that differ in one field alone are compared.
+///
+/// `cold` is the name of the cache state, and `None` in a warm cache.
 #[derive(Clone, Copy, PartialEq)]
 struct Variant<'a> {
     operation: FileOperation,

@@ -221,6 +221,9 @@ mod stream {
     /// Buffer of one call, bytes; FindFirstFileExW with `LARGE_FETCH` uses the same.
     const BUFFER_BYTES: usize = 64 << 10;
 
+    /// One buffer of entries, as the C library's readdir(3) has it: `names` and `entries` are filled by one
+    /// call and used up before the next one. `begins` is the start of the current name, and `next` the index
+    /// of its entry.
     pub(super) struct Stream {
         directory: Arc<Dir>,
         reader: Box<dyn Reader>,

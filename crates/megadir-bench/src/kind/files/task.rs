@@ -27,7 +27,8 @@ pub(crate) struct Task {
     pub(crate) worker: u32,
 }
 
-/// Numbers of the files of one worker: the n-th is `from` plus n times `stride` plus `offset`. In a shared
+/// Numbers of the files of one worker: the n-th is (`from` + n) · `stride` +
+/// `offset`. In a shared
 /// tree the stride is the number of workers, so that all of them work in every directory; otherwise it is 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {

@@ -198,8 +198,8 @@ fn kind(kind: FileType) -> &'static [u8] {
     }
 }
 
-/// Attributes of one entry that `ls -l` prints, 32 bytes or so for each: the arena has millions of them,
-/// sorted with the names. A vanished entry has zeros.
+/// Attributes of one entry that `ls -l` prints, in 32 bytes: the arena has
+/// one for each name, in the order of the names. A vanished entry has zeros.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {

@@ -51,6 +51,7 @@ pub(crate) fn traits(keys: Keys, entries: u64) -> Traits {
 }
 
 /// One cell of the crossing of axes; two variants that differ in one field are a pair.
+/// The first variant of the crossing is the baseline of the group that compares all of them.
 #[derive(Clone, Copy, PartialEq)]
 struct Variant {
     call: LookupCall,
