@@ -9,10 +9,9 @@ use crate::measured::Measured;
 use crate::new_dir::{NewDir, ready};
 use crate::rule::{Case, Rule, decide, layout};
 
-/// Everything that is printed, in text or as JSON, follows from these fields, so the two forms cannot differ.
-/// `layout` is what the rule recommends; `by_name` is offered beside it, because a program that users know
-/// may be worth a less even spread. `below` and `above` are the changes of the answer next to the requested
-/// number of files: `below` is the last one at or under it, `above` the first one over it.
+/// Everything that an answer shows, computed once, so that text, JSON and code agree. `below` and `above` are
+/// the nearest numbers of files on either side of the question's at which another layout would be advised.
+/// `shortage` is independent of the rule: the files may not fit on the file system whatever the layout.
 #[derive(Clone, Debug)]
 pub struct Advice {
     pub question: Question,

@@ -36,8 +36,8 @@ impl Pattern {
     }
 }
 
-/// One layout against one directory in one phase, at one number of files. `ratio` is the layout's time over
-/// the time of the flat directory: below 1 the layout is faster.
+/// `ratio` is the layout's time for a file divided by that of one directory: below 1 the layout is faster.
+/// Each phase of work is a contrast of its own, because layouts often win one and lose another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     pub layout: Layout,
@@ -50,10 +50,8 @@ pub struct Contrast {
     pub verdict: Option<Verdict>,
 }
 
-/// Verdicts of one measurement, detached from its record so that the rule is a function of numbers. `files`
-/// is the largest number measured: a narrow layout is left out where it would not be filled, and only
-/// contrasts of this number decide. `round_s` is the wall time of a round in seconds, by which the time for a
-/// decision is estimated.
+/// Numbers of a measurement that the rule may use, without the record. `given` is the budget,
+/// `round_s` the mean time of a round in seconds. If `distrusted`, no contrast counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub files: u64,

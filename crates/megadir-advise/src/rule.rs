@@ -26,10 +26,9 @@ pub enum Recommendation {
     Hashed,
 }
 
-/// A row of the table. Rows are tried in order and the first that applies decides, so each one may assume
-/// that those before it do not. The rows that rest on limits come first: no measurement of few files may
-/// outweigh a directory that cannot hold them. `reason` completes the sentence of the answer and is printed
-/// as it is.
+/// A row of the table. `applies` looks at numbers only, so that the crossover can apply the same row to other
+/// numbers of files. `reason` continues a sentence. Rows that rest on limits come before those that rest on a
+/// measurement.
 #[derive(Debug)]
 pub struct Rule {
     pub name: &'static str,

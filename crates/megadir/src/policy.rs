@@ -202,8 +202,8 @@ pub fn choose_freely(directory: &Dir) -> Result<Choice> {
 
 /// The table proposes; what the directory shows decides. `split` is chosen only if its probe succeeds on this
 /// very directory and it can be opened again, because each thread needs a position of its own. Everything
-/// that speaks against it is a reason in words and leaves `getdents`. Windows and other systems have one
-/// backend each and no choice.
+/// that speaks against it is a reason in words and leaves `getdents`. On Windows and other systems the backend
+/// is always the same.
 pub(crate) fn choose_between(directory: &Dir, threads: usize, threads_max: usize) -> Result<Choice> {
     let file_system = directory.file_system();
     let directory_bytes = directory.size_bytes()?;

@@ -62,10 +62,9 @@ fn refusals(rule: &Rule) -> String {
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
-/// Conditions on `raw`, the name as bytes, any of which refuses it. They are joined with `or`, so the order
-/// of the refusals holds: a slice in a later condition is in bounds, because the length was compared first.
-/// Python's slices do not fail out of bounds, but a shorter slice would compare as unequal and accept the
-/// name. A condition with `and` has parentheses, since its neighbours are joined without any.
+/// One condition in Python for each refusal, joined with `or` by the caller. Each assumes that the earlier
+/// ones do not hold, so that slices need no check of the length. Names are bytes (`raw`), because a name need
+/// not be UTF-8.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -101,10 +100,9 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Shortest form that the layout allows, since the code is meant to be read: no directories, a list joined at
-/// once, or a list that is cut to the depth and labelled. Names are bytes throughout, as they are to the
-/// kernel. `RestAtDepth` measures the directories that remain after the cut, because the file's name begins
-/// where the last of them ends.
+/// The last lines of the function, after all refusals. There are forms of different length for the same
+/// meaning, and the shortest that the layout permits is written: the code is for reading, and for copying
+/// into another program.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

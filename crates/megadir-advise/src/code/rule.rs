@@ -4,14 +4,9 @@ use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
-/// The one description from which the writers of all languages work, so that a language cannot have a rule of
-/// its own. A name is refused first and cut afterwards: the slices of `directories` and `file` are in bounds
-/// for every name that no refusal matches. `label` stands before each directory's name. `growth` is present
-/// if the depth depends on the number of files, and then the code has a parameter for it.
-///
-/// ```text
-/// name -> refused? -> text (name, digest, padded number) -> slices -> directories + file
-/// ```
+/// The same for all languages, so that a layout is understood once and only written several times. `refused`
+/// is in the order in which the code tests it. `growth` is present if the depth depends on the number of
+/// files, and is a parameter of the code then.
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) title: String,
@@ -194,10 +189,9 @@ fn numbers(counts: &[u16]) -> Vec<Number> {
     numbers
 }
 
-/// The order matters, because languages evaluate the conditions from left to right: lengths first, which make
-/// the later slices safe. `Dots` is left out for minimum lengths over two bytes, which neither name has. A
-/// part is compared with "." and ".." only where its width makes that possible, and not with a label, which
-/// makes every directory's name longer.
+/// Names that a layout has no path for, in an order in which each test is safe after the ones before: lengths
+/// first. A test compares the result with `Placer` for many names, since a name that the code accepts and the
+/// library refuses would get a path that the library never finds.
 fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
     let all: usize = widths.iter().sum();
     let takes_name = matches!(layout.source(), Source::Prefix | Source::Suffix | Source::NextToLast);

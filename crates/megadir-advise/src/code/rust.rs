@@ -98,9 +98,8 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Names that can only be ASCII stay a `str`, which needs neither `OsString` nor Unix extensions: the shorter
-/// code that runs on Windows too. All others are bytes. In the code `taken` is the number of bytes that the
-/// directories of this depth consume.
+/// As in Python, except that names are ASCII for some layouts (digits), where the path is a string and the
+/// code is shorter. Otherwise it is made of bytes, because names on Unix need not be UTF-8.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

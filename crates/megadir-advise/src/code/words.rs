@@ -40,9 +40,8 @@ pub fn words(layout: &Layout) -> String {
     text + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
-/// A sentence for the layouts that cut a text from one end. `first` begins it and `next` is the direction of
-/// the following levels ("after" from the start, "before" from the end), so one function serves prefixes,
-/// suffixes and digests. Many equal levels are abbreviated, because a chain of five clauses is not read.
+/// One sentence for layouts by parts of a name, from either end: the caller gives the words that differ.
+/// Equal levels are not all named, since the pattern is clear after two.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {

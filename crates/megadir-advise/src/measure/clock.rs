@@ -16,9 +16,9 @@ const RESERVE_PART: f64 = 0.05;
 
 const NONE: u64 = u64::MAX;
 
-/// Pace of one run, from which the next one is sized. Times are seconds of wall time: preparing ends with the
-/// first block, measuring with the last sample, and cleaning is what follows the engine's event for it.
-/// `rounds` counts complete rounds only, and `cut` is `true` if the clock ended the run.
+/// Times of a run so far, in seconds, from which the next run's size is computed. `preparing_s` is until the
+/// first block, and `cleaning_s` the removal at the end. `cut` is `true` if the time was over before all
+/// rounds were done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
@@ -34,10 +34,10 @@ impl Pace {
     }
 }
 
-/// Shared by the thread that looks at it every [`LOOK_EVERY`] and the engine's thread, whose listener updates
-/// it. The two counters together are the time spent on creating files, which predicts the time that their
-/// removal takes: `making_ns` for finished blocks, `since_ns` for the block that is running. The budget
-/// begins at `begun`, before the trials, and the clock of each run counts from there.
+/// The time left must suffice to remove what was created, so the end depends on how long creating has taken
+/// so far: `making_ns` of finished blocks, and the time since `since_ns` of the one that is running. Two
+/// threads use it, the engine's and the one that watches, hence atomics; an error of some nanoseconds does no
+/// harm.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
@@ -107,13 +107,9 @@ impl Clock {
     }
 }
 
-/// Turns the engine's events into a pace, and into the clock's time of creation. Events come on the engine's
-/// thread only, so the fields are plain. `makes` belongs to the block that was announced last; `arms` is at
-/// least 1, since blocks are divided by it to count rounds.
-///
-/// ```text
-/// Starts -> (makes: since_ns set) -> Sample (making_ns added, since_ns cleared) -> Starts ... -> Cleaning
-/// ```
+/// Listens to the engine's events and notes when they come. Only blocks that create files count for the clock
+/// (`makes`); other blocks leave nothing to remove. Rounds are blocks divided by `arms`, since every arm runs
+/// one time in each.
 pub(super) struct Watch<'a> {
     clock: &'a Clock,
     started: Instant,

@@ -26,10 +26,9 @@ use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
-/// Input of a measurement, borrowed from the command. `time` is the whole budget, with trials and removal.
-/// `seed` determines names and orders, and `command` is what the record states as the way to repeat it.
-/// `stop` is set by a signal handler; the engine increases `beat` while it works, for a watcher outside that
-/// detects a hung file system.
+/// `time` is the budget of everything, trials and removal included. `stop` is set by the caller to interrupt,
+/// and `beat` is advanced by the engine, so that the caller can see that it works. `command` is recorded
+/// only.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub directory: &'a Path,
@@ -82,11 +81,10 @@ pub fn measure(
     judge(request, &design, &bytes, &pace)
 }
 
-/// One trial gives a cost per file that includes all that a round costs at least. A second one of more files,
-/// if there is time, separates the two parts, so that a larger measurement is not planned too small. A second
-/// trial that the clock ends is ignored, and the estimate of the first one holds. The time that preparing
-/// took in the last trial is set aside for the measurement, which prepares as well. If the time is too short,
-/// the first note about other work on the machine is added to the reason, because that work may be the cause.
+/// One trial gives the cost of a round, and a second one of another size separates the cost of a round from
+/// the cost of a file. If the second one does not fit into the time, the first must do. What the trials took
+/// is subtracted from the budget. If too little is left, the reason is the machine's load, where the trial's
+/// notes show one.
 fn sized(
     request: &Request<'_>,
     design: &Design,
@@ -128,11 +126,9 @@ pub fn overload(notes: &[Note]) -> Option<&str> {
     first.map(|note| note.text.trim_end_matches('.'))
 }
 
-/// A trial and the measurement are both ordinary runs of the engine in memory: the record goes to a buffer,
-/// and is evaluated by the report like any other. The clock's flag is what the engine sees as `stop`, so the
-/// engine's `Interrupted` has two causes, and the caller's own flag decides which: the user, or the end of
-/// the time. An error while removing files is never reported as a failed measurement, since files are left
-/// behind.
+/// One run of the engine, into memory: a trial's record is not kept. Interruptions by the user and by the
+/// clock look alike to the engine, so the user's flag decides which it was. Files that could not be removed
+/// are the only failure that the caller must not pass over.
 fn carry_out(
     request: &Request<'_>,
     design: &Design,

@@ -164,7 +164,7 @@ impl Identity {
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         // An inode number alone is no identity, because it is given to a new file after a removal. The birth
         // time distinguishes the two. Where it is unknown, size and mtime stand in for it, which an entry
-        // keeps when it is renamed; for directories the size says nothing, and the mtime only where a rename
+        // keeps when it is renamed; for directories the size is no evidence, and the mtime only where a rename
         // does not change it.
         let Facts { kind, device, inode_high, size_bytes, modified_ns, born_ns, .. } = *facts;
         let is_directory = kind == FileType::Directory;

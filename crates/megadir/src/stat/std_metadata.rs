@@ -35,7 +35,7 @@ impl Examine for ByPath {
 }
 
 /// `std` has no type for "not available" beyond errors of the times, so Windows' zero counts as absent.
-/// Permissions, links and numbers exist on Unix only; `have` says which are valid there. The mask of the
+/// Permissions, links and numbers exist on Unix only; `have` shows which are valid there. The mask of the
 /// caller is applied at the end, because one call returns all.
 pub(super) fn attributes(metadata: &std::fs::Metadata, want: StatMask) -> Attributes {
     let mut row = Attributes::NOTHING;

@@ -17,6 +17,7 @@ const BUDGET: Duration = Duration::from_secs(15 * 60);
 /// With the rest and the command that installs what is missing, ten lines.
 const GROUPS_SHOWN: usize = 8;
 
+// Options of `cargo xtask ci`; the help has the text of each.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// List the stages, and the parts that only the long tier runs, and exit
@@ -101,6 +102,10 @@ fn announce(stages: &[&Stage], outcomes: &long::Outcomes) -> String {
 }
 
 /// The lane `First`, in order; then the other two side by side. In the full tier one after another.
+///
+/// Tests wait for devices and processes, and checks need processors, so the two lanes together take little
+/// more than the longer one. After a failure no further stage begins in either lane, but a stage that runs is
+/// not stopped. The result is in the order of the table, whichever lane was faster.
 fn run_stages<'a>(
     stages: impl Iterator<Item = &'a Stage>,
     context: &Context,
@@ -213,6 +218,8 @@ fn judge(mut report: Report, require_all: bool) -> Report {
     report
 }
 
+/// Prints what a reader needs first at the end: failures, parts that did not run with the command that would
+/// change it, times, and one line with every deferred part. Only failures decide about the exit code.
 fn close(
     ended: &[Ended],
     elapsed: Duration,

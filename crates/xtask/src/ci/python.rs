@@ -45,6 +45,10 @@ assert megadir.count() == len(os.listdir()) == len([entry.name for entry in mega
 assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";
 
 /// The tests need most of the unoptimised build too.
+///
+/// The bare environment comes first: the package must work without any library. Libraries are optional
+/// groups, and one that cannot be installed here is a part that did not run. Types are checked last, beside
+/// the libraries.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["python3", "pip3"] {
         if process::find_tool(tool).is_none() {

@@ -38,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) named: bool,
 }
 
+/// A stage that returns a report has run to its end: what failed in it is in `failures`, and an error of the
+/// stage itself is no report. With `MEGADIR_REQUIRE_ALL`, parts in `not_run` count as failures too.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) lines: Vec<String>,

@@ -16,6 +16,9 @@ const SLOWEST: usize = 10;
 const SHOWN_RUNS: usize = 12;
 
 /// Times of one run in seconds.
+///
+/// A line of the file. Fields are only added, and older lines are skipped if they cannot be read, since the
+/// file outlives every clone.
 #[derive(Default, Clone, Debug, PartialEq)]
 pub(crate) struct Times {
     pub(crate) commit: String,

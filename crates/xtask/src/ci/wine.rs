@@ -34,6 +34,9 @@ const SUITE_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
 /// Random numbers, from an equivalent function.
 const STUB: &str = include_str!("wine/stub.c");
 
+/// Wine's server is started before any test, because the first process under Wine would start it, with the
+/// streams of a test. Suites run one at a time. What Wine lacks is reported and no failure, since only a
+/// Windows machine could show it.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = windows::lacking_to_build() {
         return Ok(Report::not_run(format!("wine: no {lacking}")));

@@ -19,6 +19,8 @@ pub(crate) struct Args {
     profile: String,
 }
 
+/// Paths of the files that were made, all in one folder; `sums` has the checksums of the others. `components`
+/// is absent unless it was requested.
 pub(crate) struct Packages {
     pub(crate) deb: PathBuf,
     pub(crate) archive: PathBuf,
@@ -39,6 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
+/// Facts that all files of a release share. `time` is used instead of the present one wherever a file would
+/// hold a time, so that two builds of a commit have equal bytes.
 pub(crate) struct Release<'a> {
     pub(crate) workspace: &'a Workspace,
     profile: &'a str,

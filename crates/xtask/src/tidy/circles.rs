@@ -168,6 +168,9 @@ fn tokens(source: &Source) -> Vec<Token<'_>> {
     tokens
 }
 
+/// A position in the tokens of one file. `inline` are the modules written in the file that are open at this
+/// place, each with the depth of braces at which it ends. What is found goes to `all`, since paths lead to
+/// other files.
 struct Reader<'r, 'a> {
     all: &'r mut Crate<'a>,
     source: &'a Source,

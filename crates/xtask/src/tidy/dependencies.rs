@@ -10,6 +10,8 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     manifests.flat_map(find_in).collect()
 }
 
+/// Line by line, because a parser of TOML drops comments. A value of several lines counts as its first one. A
+/// comment alone on a line counts for the next line that is not empty.
 fn find_in(source: &Source) -> Vec<Finding> {
     let (mut findings, mut inside, mut open, mut above) = (Vec::new(), false, 0_usize, false);
     for (index, line) in source.text.lines().enumerate() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+/// All views have as many lines as the text, so that a line found in one of them is a line of the file. They
+/// are made once for all checks.
 pub(crate) struct Source {
     /// From the root of the checkout, with `/`.
     pub(crate) path: String,

@@ -9,6 +9,8 @@ enum TextPart {
     Comment,
 }
 
+/// One forbidden word, where it is forbidden, and what to write instead. `holds` selects the files, and
+/// `in_tests` is `false` for words that tests may have.
 struct Rule {
     word: &'static str,
     place: TextPart,

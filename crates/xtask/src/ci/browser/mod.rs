@@ -29,6 +29,9 @@ const CHECK: &str = include_str!("check.js");
 /// Page without pictures.
 const USAGE: &str = "usage";
 
+/// Each page is written once and opened in every view, in one browser, since starting it takes longer than
+/// all pages. Reports are those of the stage `smoke`, so that no study runs twice. The short tier opens a few
+/// pages; the long tier, and the stage by its name, all of them.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["chromium", "chromedriver"] {
         if process::find_tool(tool).is_none() {
@@ -103,6 +106,8 @@ fn stem(page: &Path) -> String {
     page.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Size in CSS pixels, and what the browser is asked to emulate. A phone's width finds tables that do not
+/// fit.
 pub(crate) struct View {
     pub(crate) name: &'static str,
     pub(crate) width: u32,

@@ -91,6 +91,10 @@ pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("no ld-linux-x86-64.so.2 in {}", libraries.display()))
 }
 
+/// apt with a configuration of its own in a folder: neither this system's sources nor its state are read or
+/// changed, no lock and no root are needed, and signatures are checked as usual. Without `Error-Mode=any`,
+/// `update` succeeds although a mirror cannot be reached, and the failure would be reported as a missing
+/// package.
 fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), String> {
     for part in ["lists/partial", "archives/partial"] {
         files::create_folder(&folder.join(part))?;

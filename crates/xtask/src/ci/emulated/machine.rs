@@ -23,6 +23,8 @@ pub(super) fn tools(folder: &Path) -> Result<Tree, String> {
     Tree::unpack(&folder.join("qemu"), RELEASE, PACKAGES)
 }
 
+/// QEMU, by KVM where it is available; `limit` is for the whole run, after which the machine is ended.
+/// `memory_disk` holds the programs, and the results come back on a disk in `scratch`.
 pub(super) struct Machine<'a> {
     pub(super) tools: &'a Tree,
     pub(super) kernel: PathBuf,

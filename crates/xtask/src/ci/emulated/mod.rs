@@ -161,6 +161,10 @@ pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
+/// All suites of the tier in one boot, since booting takes as long as many tests. Results come from the logs
+/// that the machine has left: a suite without a result line, or a machine that ended early, is a failure by
+/// its missing status. A test that the kernel lacks something for is unavailable only if that kernel is
+/// expected to lack it.
 fn run_all(context: &Context, kernel: &Kernel) -> Result<Report, String> {
     let tier = match (context.full, context.named) {
         (true, _) => FULL,
