@@ -73,6 +73,10 @@ impl<W: Durable> Recorder<W> {
 }
 
 impl<W: Durable> Listener for Recorder<W> {
+    /// Writes the record. The writer exists from the header on, or from the continuation of an interrupted
+    /// record; lines before it have no place. If names that identify the machine are to be left out, they are
+    /// collected from the header and replaced in a copy of each line. The file is synced at the end, and
+    /// after each round of arms that work on the files of others.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let line = match event {
             Event::Recorded(line) => *line,

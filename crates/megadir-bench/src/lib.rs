@@ -27,7 +27,7 @@
 //! | `kind` | one folder per kind of work |
 //! | `cache` | states of the cache: established, verified |
 //! | [`study`], [`mod@plan`], [`schedule`] | the declared experiment, the plan made from it, the next step |
-//! | [`event`], [`mod@run`] | carries a plan out, and its observers |
+//! | [`event`], [`mod@run`] (`run/`) | carries a plan out, and its observers |
 //!
 //! A parameter travels one way. `bench run --buffer 1MiB` passes six files:
 //!

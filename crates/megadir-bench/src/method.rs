@@ -13,6 +13,8 @@ pub static METHODS: &[Method] = WINDOWS;
 /// Their names are known, so that one study file works on every system.
 static ELSEWHERE: (&str, &[Method]) = if cfg!(windows) { ("Linux", LINUX) } else { ("Windows", WINDOWS) };
 
+/// A row of the table. `needs` is the requirement in words, if a machine may lack the method. `reported` is
+/// which values it returns, which decides by which hash its work is compared; `way` is how it is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,

@@ -12,6 +12,9 @@ use crate::lab::Spec;
 use crate::method::MethodFact;
 
 /// Empty lists and `None` keep the study's values.
+///
+/// Wishes of the user and abilities of the machine: all that planning depends on besides the study, so
+/// that planning is a pure function. Values are parsed and typed, but their ranges are checked by the plan.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub preset: Preset,
@@ -97,6 +100,8 @@ pub enum Target {
     },
 }
 
+/// Limits of a backend of this machine, by which the plan does not plan an arm that cannot run.
+/// `unavailable` is the reason, which becomes the note on the arms that are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
     pub name: &'static str,
@@ -136,6 +141,8 @@ pub struct FileSystemFact {
 }
 
 /// Found by mounting a small one, or in the user's directory.
+///
+/// A file system that can be used, with the abilities that it was found to have.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
     /// The plan gives it its number, and images and file systems in memory their size.

@@ -29,6 +29,9 @@ const PROGRAM: &str = "megadir";
 const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
 const MARKER_BYTES_MAX: u64 = 4096;
 
+/// Contents of the marker, which shows that this program created the directory: removal of a directory
+/// without one is refused. `pid` and the start time are for messages only; what counts as alive is the lock,
+/// since numbers of processes are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Marker {
     program: String,
@@ -47,6 +50,9 @@ pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u
 }
 
 /// Removed by [`Workspace::remove`], or by the next run if this process is killed.
+///
+/// `directory` and `parent` stay open, so that removal is relative to them and a renamed path cannot lead it
+/// elsewhere. `marker` holds the lock as long as it is open, and is the last file to be removed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     parent: Owned,
@@ -252,6 +258,11 @@ fn is_ours_by_name(name: &str) -> bool {
 }
 
 /// `None` if the run is alive, `Err` if it is no run's directory.
+///
+/// Decides if a directory may be removed as the leftover of a killed run. Every doubt is an error, and the
+/// directory is left alone: it must be on this mount, have a plain marker of the directory's owner with this
+/// program's contents, and its lock must be free. An unfinished directory has no complete marker yet, and
+/// must be empty otherwise.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
     let words = |error: io::Error| crate::control::words(&error);
     let directory = match os::open_on_this_mount(parent, name) {

@@ -7,6 +7,9 @@ use crate::page;
 use crate::render::{self, Style};
 use crate::report::Report;
 
+/// A row of the table of formats, which the command line, completions and documentation read. `refuses` is called before the report is written, and returns the reason why a report has no such form. A format
+/// that was left out of the build keeps its row, so that the message names the reason and not an unknown
+/// word.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub name: &'static str,

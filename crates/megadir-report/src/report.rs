@@ -11,6 +11,10 @@ use crate::warning::{self, ARM_LEFT_OUT, Advisory, Warning};
 const PUBLISHED: &str = "a million files";
 
 /// Each part is computed once from the parts before it.
+///
+/// `summary` is numbers, `warnings` doubts about them, `findings` sentences: each depends only on the fields
+/// before it. `index` finds the samples of an arm, so that charts and data formats need not search the
+/// record. A report is never changed after it was computed.
 #[derive(Debug)]
 pub struct Report {
     pub record: Record,

@@ -82,6 +82,9 @@ impl Backend for Faulty {
     }
 }
 
+/// Passes the batches of `inner` on. `until` counts the calls down to the one that fails with `error`. After an
+/// error or the end `ended` is `true`, and further calls return nothing. `done` is shared with the
+/// test, which looks at it after the reader is gone.
 struct FaultyReader {
     inner: Box<dyn Reader>,
     until: u64,

@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 
+/// Words to make an image file with one file system. `kind` is the type for mount(8), and differs from `name`
+/// for variants such as another block size. `tune` runs on the image after it was formatted; without words
+/// nothing runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     pub name: &'static str,

@@ -10,6 +10,9 @@ use crate::mount::{Mount, TMPFS, run, scratch, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 use crate::patiently;
 
+/// A network file system whose servers and client run here, in a network namespace of its own: ports are
+/// free, and nothing is reachable from outside. `client` is the command that mounts once more. The order of
+/// the end is that of a shutdown: mounts, servers in reverse, then the directories.
 #[derive(Debug)]
 pub struct NetworkMount {
     scratch: TempDir,
@@ -38,6 +41,9 @@ impl NetworkMount {
         Self::moosefs_with(&["-o", "mfsattrcacheto=0,mfsentrycacheto=0,mfsdirentrycacheto=0"])
     }
 
+    /// One master, one chunk server and one mount, each configured by a file below `kept`. The master refuses
+    /// to start without a metadata file, so an empty one is written. Each server is listed to be stopped as
+    /// soon as it has started, so that a later failure leaves none running.
     fn moosefs_with(options: &[&str]) -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
@@ -86,6 +92,13 @@ impl NetworkMount {
         Self::glusterfs_with(&["--attribute-timeout=0", "--entry-timeout=0", "--negative-timeout=0"])
     }
 
+    /// Two servers and a client that distributes files between them, from volume files: the usual management
+    /// daemon would keep its state in fixed places of the system. Each server has its graph of translators,
+    /// from the disk to the port; the client has a connection to each and the distribution on top.
+    ///
+    /// ```text
+    /// client: both(distribute) -> first, second -> TCP -> server: io-threads -> locks -> posix -> directory
+    /// ```
     fn glusterfs_with(options: &[&str]) -> Result<Self, String> {
         let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
         let mut client = String::new();

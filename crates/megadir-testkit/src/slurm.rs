@@ -20,6 +20,10 @@ pub struct Slurm {
 }
 
 impl Slurm {
+    /// A cluster of one node: authentication, controller, node daemon, in this order, since each connects to
+    /// the one before. Everything is configured into a scratch directory, and the daemons run in a network
+    /// namespace, so that an installed Slurm is not disturbed. The node is usable only once it is idle, which
+    /// takes seconds.
     pub fn start() -> Result<Self, String> {
         missing(
             &["munged", "slurmctld", "slurmd", "srun", "sinfo", "ip", "nsenter"],

@@ -69,6 +69,9 @@ fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     WorkError::other(state.name(), reason)
 }
 
+/// State of the caches during a run. `sets` are in the order of the plan's data sets. A warm arm is removed
+/// from `warm_arms` when its data is dropped, and warmed again before its next block. `noted` keeps a note
+/// from being repeated for each block of an arm. `random` chooses the files of the samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
     evicts: bool,
@@ -80,6 +83,9 @@ pub(crate) struct Caches {
     random: SplitMix64,
 }
 
+/// Cache state of one data set: `warm` is `false` from a drop until a pass over the data. `sample` are files
+/// by which the drop is verified, drawn once and looked up in the cache alone, so that the verification does
+/// not warm them.
 #[derive(Clone, Debug)]
 struct Set {
     deep: bool,
@@ -89,6 +95,8 @@ struct Set {
     file_system: String,
 }
 
+/// The block that is about to begin, without its directory: establishing a cache state may replace the
+/// directory (a remount, files made again), so it is looked up after that.
 pub(crate) struct Before<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) planned: &'a Arm,

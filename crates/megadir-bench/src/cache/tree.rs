@@ -40,6 +40,10 @@ pub(super) fn each(
     each_below(top, &mut Vec::new(), depth, control, visit)
 }
 
+/// Depth first and by recursion: `depth` bounds the number of open descriptors and the stack. `below` is the
+/// path of `directory` from the data set, which grows and shrinks with the recursion, so that no path is
+/// allocated for each entry. A directory that vanished or is a mount is skipped, as an arm that walks the
+/// tree would skip it.
 fn each_below(
     directory: Borrowed<'_>,
     below: &mut Vec<u8>,

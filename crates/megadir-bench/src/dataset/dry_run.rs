@@ -16,6 +16,10 @@ use crate::os::{self, At, Borrowed};
 const DIRECTORIES_MAX: usize = 1 << 20;
 
 /// Returns the result that filling `path` would have, and writes nothing. Errors: as from filling.
+///
+/// Uses the sweep of the filling with a function that only looks, so the two cannot come to different
+/// results. In a directory that does not exist every file is missing, so flat sets of one size are computed
+/// at once instead of asked for one by one. Only the names of missing directories are remembered, as hashes.
 pub fn rehearse(
     path: &Path,
     files: &Files,

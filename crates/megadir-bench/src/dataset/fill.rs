@@ -45,6 +45,9 @@ pub fn fill(
 }
 
 /// Goes through the files of a data set in order, to make or to examine them.
+///
+/// `buffer` and `piece` are reused for each path and content, so a sweep over 10^8 files allocates nothing
+/// for a file.
 pub(crate) struct Sweep<'a> {
     files: &'a Files,
     buffer: PlaceBuffer,
@@ -62,6 +65,10 @@ impl<'a> Sweep<'a> {
     }
 
     /// Calls `fill_file` for every file up to, not including, `end`, and counts what it returns.
+    ///
+    /// `next` advances only after a file is complete, so a stopped sweep can be resumed where it ended: a
+    /// file that was cut short is the next one, and filling again completes it. Cancellation is looked at
+    /// every `STEP` files, and within a large file by `task`.
     pub(super) fn to(
         &mut self,
         end: u64,
@@ -255,6 +262,10 @@ fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
 }
 
 /// Examines the existing entry of a name; a truncated file of ours is returned with its length.
+///
+/// An existing file counts as ours only if its type, length and contents are what this run would write. The
+/// identity is compared again after it is opened, because another process may replace it between the two
+/// calls; only then may it be completed. Any doubt makes it `OTHER`, which is never written to.
 pub(super) fn existing(
     dir: Borrowed<'_>,
     name: &[u8],

@@ -51,6 +51,10 @@ pub struct FillProgress {
     pub of: u64,
 }
 
+/// Counts of a filling by the fate of a file: created, complete already, completed after a kill, or left
+/// alone because something else has the name. Their sum is the number of files that were reached.
+/// `taken_names` has the first few of `taken` for the message, and `taken_named` counts the
+/// files that these names stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     pub made: u64,

@@ -95,6 +95,10 @@ impl<'a> Directories<'a> {
     }
 
     /// `None` from [`Directories::count`] on.
+    ///
+    /// Directories are numbered level by level from the top, so that a directory has a higher number than its
+    /// parent and making them in order never lacks one. In layouts by number a directory is found through the
+    /// first file that is placed in it; in those by digest its digits are its number.
     pub fn path<'b>(&self, number: u64, buffer: &'b mut PlaceBuffer) -> Option<&'b [u8]> {
         let mut number = number;
         let mut level = 0;
@@ -281,6 +285,9 @@ pub(super) struct Shape {
     files: u64,
 }
 
+/// Directories of one level with about as many files each: the files of a class are spread evenly over its
+/// directories, so the shape of a large tree stays small. `first` is the number of the first such directory within its level, and `first_file` that of
+/// the first file within the data set; `files` is the number of files of all of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     level: usize,
@@ -291,6 +298,8 @@ struct Class {
 }
 
 impl Shape {
+    /// Shapes come from study files and records, so all sums are checked for overflow, and a shape without a
+    /// single top directory is refused here: nothing later tests it again.
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {

@@ -16,6 +16,8 @@ const SIZES_MAX: u64 = 256;
 const CLASSES_MAX: u64 = 32;
 const DIGITS: u32 = 8;
 
+/// A user's tree as the laws of a data set, from which a similar one can be made. It has no name and no
+/// content of a file, so that it can be published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     pub entries: u64,
@@ -83,6 +85,9 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
 /// Count and sum of numbers, by their leading binary digits.
 type Counts = BTreeMap<u64, (u64, u64)>;
 
+/// State of the walk over a user's tree. `levels`, `sizes` and `lengths` are histograms with exact sums, so
+/// memory is bounded however large the tree is. `begun` counts the files of the directories that are open at
+/// the moment.
 struct Looking<'a> {
     root: &'a Path,
     begun: HashMap<OsString, u64>,

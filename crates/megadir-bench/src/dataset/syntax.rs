@@ -26,6 +26,9 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
 const SIGMA: f64 = 1.0;
 
 /// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed values, in one line.
+///
+/// A law without its numbers has a message of its own with an example, because that is the usual mistake. The
+/// mean of the bounds becomes the size of a uniform law, by which space and time are estimated.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let no_size = |form: &str| Err(format!("'{text}' has no size: write {form}"));
     let sizes = match text.split_once(':') {

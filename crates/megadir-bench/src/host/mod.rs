@@ -82,6 +82,9 @@ pub(crate) fn probe(machine: &mut Machine) -> Vec<Note> {
     notes
 }
 
+/// Notes on the state of the machine before the run. The thresholds are low, because each of these is known
+/// to change results, and a note costs the reader a line. They are no reason to refuse the run: a user may
+/// have no other machine.
 fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut note = |kind: NoteKind, text: String| notes.push(kind.note(text));

@@ -38,6 +38,9 @@ const SETTINGS: [&str; 7] = [
 /// Many of the 10 to 16 ms ticks at which processor times advance.
 const WATCHED: Duration = Duration::from_millis(200);
 
+/// Counterpart of the description on Linux, with the same fields, so that records can be compared. What
+/// Windows has no counterpart for is `None` or empty. Under Wine the kernel's name begins with that fact,
+/// because a reader may see no other field.
 pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let limits = system::job_limits();

@@ -123,6 +123,8 @@ pub(crate) fn features(flags: u32) -> Vec<String> {
     super::named(flags & !(VOLUME_COMPRESSED | VOLUME_READ_ONLY), VOLUME_FLAGS)
 }
 
+/// Facts about one volume as the system reports them, before they are put into words: kept apart so that the
+/// words can be tested on every system. `None` is a value that could not be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) is_ntfs: bool,

@@ -40,6 +40,9 @@ fn single_worker() -> Workers {
 /// Files created and removed again at every population: 1 % of 20 000.
 const EXCURSION: u64 = 200;
 
+/// The files are created in one chain of buckets, each an arm that continues where the one before it ended,
+/// so a bucket's position on the curve is the population of the directory. The control repeats the first
+/// bucket in a directory of its own: only there are both directories empty.
 pub(crate) fn fills(
     spec: &FillSpec,
     made: &Made,

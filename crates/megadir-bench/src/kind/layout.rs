@@ -13,6 +13,8 @@ use crate::kind::files::{SINGLE_WORKER, WORKERS_MAX, by, by_name};
 use crate::note::NoteKind;
 use crate::request::{PlanError, check_numbers};
 
+/// A section of a study file, or of the short measurement of `megadir advise`, which fills it in code. All
+/// layouts are compared with the first. Fields that are skipped come from the request, not from the file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
@@ -64,6 +66,9 @@ struct Arm {
     walk: Option<ArmId>,
 }
 
+/// Each layout has a chain: make directories, write, read in each order, walk. The phases of all layouts are
+/// interleaved in a round, so that writing in one layout is compared with writing in another at about the
+/// same moment. The control repeats the first layout on files of its own.
 pub(crate) fn layouts(
     spec: &LayoutSpec,
     made: &Made,
@@ -152,6 +157,9 @@ fn impossible(made: &Made, entries: u64) -> Option<String> {
     }
 }
 
+/// Adds the steps of one layout, which share a data set and depend on each other by their numbers. Making
+/// directories is a step of its own only if they are made before the files; otherwise its cost is part of
+/// writing. Reading and walking are done by one worker, whatever wrote the files.
 fn arm(spec: &LayoutSpec, entries: u64, variant: &Variant, role: Role, arms: &mut Arms<'_>) -> Arm {
     let Variant { axes, made, .. } = variant;
     // `entries` of a data set counts per writer if several write one tree.

@@ -200,6 +200,10 @@ pub(crate) struct UsageFields {
 }
 
 /// With the plan's seed it determines all random choices of a workload.
+///
+/// Identifies a block independently of when it is carried out, so that a repeated or resumed block makes the
+/// same choices, and all arms of a round make equal ones. `attempt` makes the repetition of a voided round
+/// differ from it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct BlockKey {
     pub(crate) phase: Phase,

@@ -91,6 +91,10 @@ impl Workload for OnRanks<'_> {
         self.ranks.replies(&own.map_or_else(Reply::from, |()| Reply::Ready), control).map(drop)
     }
 
+    /// All ranks are instructed, rank 0 does its own work between, and every reply is collected even if its
+    /// own work failed: the others have replied and must not be out of step. If the work is shared, usage and
+    /// entries are sums; otherwise the slowest rank stands for the block. Ranks that saw different entries
+    /// make the hash wrong on purpose.
     fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
         let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
@@ -166,6 +170,14 @@ fn available(lacking: Option<String>) -> Reply {
 }
 
 /// Follows rank 0 until it ends the run; returns the exit code.
+///
+/// The loop of every rank but the first, on its only thread that uses MPI. Each instruction has exactly one
+/// reply, except those that end: rank 0 waits for all replies. `Run` without a setup still enters the
+/// barrier, since the other ranks are in it.
+///
+/// ```text
+/// next -> Prepare | Work | Check | Setup (-> serve) | Run | Teardown -> reply -> next ...      End -> exit code
+/// ```
 pub fn serve_rank(
     ranks: RankWorkers,
     command: Option<&WorkerCommand>,
@@ -235,6 +247,10 @@ impl Blocks<'_> {
     }
 
     /// Returns the first instruction that is not of this block.
+    ///
+    /// Keeps the workload from setup to teardown, since it borrows from this function's values. A failed
+    /// setup is reported, and the instructions of the block are then answered by the caller, with an error
+    /// for `Run`. The salt lets ranks choose different names in the same directory.
     fn serve(
         &mut self,
         (path, arm): (&str, &PlannedArm),

@@ -12,6 +12,8 @@ use crate::kind::files::WORKERS_MAX;
 use crate::kind::named_kind;
 use crate::request::{CacheFact, PlanError, check_numbers};
 
+/// Section of a study on the life of small files. The axes are not crossed completely, which would take days:
+/// the first value of each list is measured with all others, and the rest only where it matters.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmallFilesSpec {
@@ -74,6 +76,9 @@ fn are_in_order(operations: &[FileOperation]) -> bool {
     in_order.eq(operations.iter().copied()) && has(FileOperation::Create) && has(FileOperation::Unlink)
 }
 
+/// One measured operation of a chain. Two variants that differ in one field alone are compared.
+///
+/// `cold` is the name of the cache state, and `None` in a warm cache.
 #[derive(Clone, Copy, PartialEq)]
 struct Variant<'a> {
     operation: FileOperation,
@@ -90,6 +95,9 @@ impl Variant<'_> {
     }
 }
 
+/// A chain is one life: files are created, and all later operations work on them. Sync policies and cold
+/// states are "hosts" of a chain, since each needs files of its own. A list of operations must be in the
+/// order of a life, or an arm would find no files.
 pub(crate) fn small_files(
     spec: &SmallFilesSpec,
     made: &Made,
@@ -155,6 +163,9 @@ struct Chains<'a> {
 }
 
 impl Chains<'_> {
+    /// Adds the operations of one chain, in order. Creation is always a step, because the others need the
+    /// files; whether it is a measured arm depends on the chain. Cold states apply to operations that find
+    /// files, not to those that write them.
     fn add<'h>(
         &self,
         count: u32,

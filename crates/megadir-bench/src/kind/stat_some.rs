@@ -51,6 +51,9 @@ pub(crate) fn traits(files: u64) -> Traits {
 
 const GROUP: &str = "break-even";
 
+/// For each size, arms that ask for a growing share of the files, and arms that list all of them. The listing
+/// of the largest size is the baseline of the whole study. The names are drawn
+/// at random, as a program would ask for them.
 pub(crate) fn break_even(
     spec: &StatSomeSpec,
     request: &Request<'_>,
@@ -102,6 +105,7 @@ fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
 const FILES_MAX: u64 = 1 << 21;
 const STEP: u64 = 1024;
 
+/// `names` are drawn before the block, and only the queries of them are timed. `ground` is what a query needs beside the name on this system.
 pub(crate) struct StatSome<'a> {
     files: u64,
     source: &'a NameSource,

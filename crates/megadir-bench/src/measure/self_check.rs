@@ -59,6 +59,9 @@ fn timer_ns<T: Ticks>(ticks: T) -> f64 {
 /// Operations of a block, its times without and with timing, and the accounted part of the latter.
 type Pairs = (u64, Vec<u64>, Vec<u64>, f64);
 
+/// The cost of timing is measured in the way that the run measures everything: short blocks in a random order
+/// within each pair, so that a drift concerns both kinds alike. Blocks are short enough that an interruption
+/// spoils few of them. The loop has a limit of time, since the operation may be slow on a network.
 fn pairs<E>(
     stopwatch: &mut Stopwatch,
     mut operation: impl FnMut(u64) -> Result<u64, E>,
@@ -152,6 +155,8 @@ fn null(index: u64) -> Result<u64, Infallible> {
     Ok(black_box(index))
 }
 
+/// Cost of an empty operation within the measured loop, nanoseconds. `cycle_counter` is `false` if the clock
+/// is used instead, whose reading costs several times as much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
     pub operations: u64,

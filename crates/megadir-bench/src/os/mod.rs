@@ -31,6 +31,9 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
+/// Attributes that decisions about a file depend on, the same on both systems. `identity` is the volume and
+/// the file number, by which an opened file is recognized as the one that was examined. `owner` is `None`
+/// where owners are no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) kind: FileType,
@@ -43,6 +46,8 @@ pub(crate) struct Status {
     pub(crate) guarded: bool,
 }
 
+/// Room of a file system in bytes and inodes. `free_` is what this user may take, and `all_free_` what
+/// exists; their difference is the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
     pub(crate) block_bytes: u64,

@@ -138,6 +138,9 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     contrast(&planned_arms, &twins, arms);
 }
 
+/// Name of the state if at least one arm can be measured in it; otherwise the reason becomes a note. A state
+/// that the machine has may still fit no arm: files that the arms change cannot be established again, and
+/// contents that no arm reads make no difference.
 fn available(
     state: CacheState,
     planned_arms: &[Arm],
@@ -189,6 +192,9 @@ struct Twin {
     ids: Vec<Option<ArmId>>,
 }
 
+/// Copies the wanted arms and the groups in which they are compared, with new numbers. `state` is `None` for
+/// the A/A twin, which repeats the arm as it is. A group is copied only if its rule still holds among the
+/// twins, and the twins leave the groups that were not copied.
 fn twin(
     planned_arms: &[Arm],
     groups: &[Group],

@@ -12,6 +12,9 @@ use super::trees;
 use crate::kind::cost::{BLOCK_NS, MAKE_NS, REMOVE_NS, STAT_NS};
 use crate::kind::traits;
 
+/// Figures for the question before a run whether it fits, so space and inodes are rounded up and time is
+/// rough. `kept_` is what the arms create in all rounds together, which is needed only if used directories
+/// are set aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     pub files: u64,
@@ -93,6 +96,9 @@ impl Estimate {
     }
 }
 
+/// Space and inodes are a maximum over the run, and time is a sum. Data sets made before the run exist
+/// together; those of chains come one after the other, so only the largest counts. All sums saturate, because
+/// a request may have any number, and a sum that wrapped would look like a small run.
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let data = || plan.data.iter().filter(|data| which(data));
     let arms: Vec<&Arm> = plan.arms.iter().filter(|arm| which(&plan.data[arm.data.0 as usize])).collect();
@@ -202,6 +208,9 @@ fn entries(plan: &Plan, arm: &Arm) -> u64 {
     plan.data[arm.data.0 as usize].entries
 }
 
+/// Need of a data set on its file system, so that a plan refuses before it makes the first file. `space_bytes` are whole blocks with
+/// inodes and directories; `contents_bytes` are the contents alone in granules of [`GRANULE_BYTES`], since a disk in memory keeps no
+/// zeros at the end of a block. `files` exist for the whole run; those that arms make (`by_arms`) only in their blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     by_arms: bool,

@@ -36,6 +36,10 @@ struct Part<'a> {
     plan: Plan,
 }
 
+/// A file system that cannot be used, or on which the study has nothing to measure, is left out with its
+/// reason, and the others remain. Only an error that concerns the request itself ends the planning. Sizes of
+/// images are known only after the plans are joined, so file systems that do not fit are removed from the
+/// joined plan.
 pub(super) fn plan(
     study: &Study,
     request: &Request<'_>,
@@ -117,6 +121,9 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
     PlanError::Nothing { reason: format!("no file system is available: {}", reasons.join("; ")) }
 }
 
+/// Appends one plan to the whole. The numbers of arms, data sets and chains continue those of the whole, and
+/// all references are shifted with them. Names get the file system only if there are several, so that a run
+/// on one has the names of an ordinary run and can be compared with it.
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let id = FsId(whole.file_systems.len() as u32);
     let Part { name, found, plan, .. } = part;

@@ -53,6 +53,10 @@ fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     there.then(|| study.clone().on_windows())
 }
 
+/// The plan on one file system. Each kind of work adds its data sets, arms and groups to `arms`; the axes
+/// that all kinds share (age, cache state, rate) cross them afterwards in `ordered`. Options that a kind
+/// cannot follow are refused before any arm is added, never ignored. Kinds whose arms depend on files of
+/// earlier arms set an order of their own.
 fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     let size = study.sizes.of(request.preset);
     let made = &study.data;
@@ -170,6 +174,9 @@ fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     }
 }
 
+/// Axes are crossed in a fixed order, since each multiplies what the ones before it made: age, then cache
+/// states; the rate only marks arms. Chains include their cache states already. A plan without a comparison
+/// is an error here, before anything is written.
 fn ordered(
     study: &Study,
     request: &Request<'_>,

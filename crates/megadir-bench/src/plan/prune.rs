@@ -91,6 +91,9 @@ fn with_baselines(plan: &Plan, removed: &[(ArmId, String)]) -> Vec<(ArmId, Strin
     all
 }
 
+/// `new_ids` has the new number at the index of the old one, and `None` for arms that left. A rule that needs
+/// all of its arms is dropped with any of them; one that lists independent pairs or series keeps the others.
+/// `None` means that nothing of the rule remains.
 pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<GroupRule> {
     let new = |id: ArmId| new_ids[id.0 as usize];
     let steps = |steps: Vec<(String, ArmId)>| -> Option<Vec<(String, ArmId)>> {

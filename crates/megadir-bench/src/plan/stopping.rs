@@ -27,6 +27,10 @@ pub(super) fn stopping(request: &Request<'_>, rounds_of_study: u32) -> (u32, Sto
 }
 
 /// Refuses epochs if no data can be re-created, or if there are too few rounds.
+///
+/// An epoch has data made again under other names, to separate the effect of a single data set. So the data
+/// must belong to the run, the arms must not depend on each other's files, and both the number of epochs and
+/// their rounds must suffice for an interval.
 pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     let Rules { epochs, rounds, stop, order, .. } = plan.rules;
     let refuse = |allowed: String| Err(PlanError::value("the number of epochs", epochs, allowed));

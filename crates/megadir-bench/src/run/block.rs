@@ -17,6 +17,9 @@ use crate::run::data_sets::each_below;
 use crate::run::intact::Intact;
 use crate::schedule::Block;
 
+/// State that persists from block to block: a workload for each arm, at the index of the arm's number, and
+/// one stopwatch for all, so that its buffers are allocated once. `intact` knows which data sets a program
+/// has changed since they were last examined.
 pub(crate) struct ArmWorks<'a> {
     pub(crate) works: Vec<Box<dyn Workload + 'a>>,
     pub(crate) stopwatch: Stopwatch,
@@ -40,6 +43,16 @@ impl<'a> ArmWorks<'a> {
     }
 }
 
+/// Only the part between the two reads of the clock is measured; all else is done before or after.
+///
+/// ```text
+/// data intact -> files counted -> caches prepared -> clock -> run -> clock -> files counted -> teardown
+/// ```
+///
+/// A block that was refused (a full directory, a failed program) is a sample with the reason, not an error:
+/// it ends its arm and no other. Its time is at least 1 ns and its operations at least 1, since records
+/// without either are rejected. The directory is looked up after the caches are ready, because a remount
+/// replaces it.
 pub(crate) fn run_block(
     plan: &Plan,
     works: &mut ArmWorks<'_>,

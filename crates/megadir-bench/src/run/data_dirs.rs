@@ -77,6 +77,9 @@ impl Directories for DataDirs<'_> {
     }
 }
 
+/// Directories of the round that is running. `keeps` is `true` if the space suffices to set all used
+/// directories aside until the end; `aside` numbers them. `known` are the data sets whose use of space is
+/// already recorded: it is the same in every round.
 pub(crate) struct RoundDirs<'a> {
     plan: &'a Plan,
     pub(crate) data_dirs: DataDirs<'a>,

@@ -32,6 +32,9 @@ pub(crate) struct Made {
     pub(crate) written: bool,
 }
 
+/// One tree of a data set while it is filled. `entries` is the number that it will have. The times are
+/// nanoseconds of wall time over all its turns, without the turns of other sets. `directories` are the number made
+/// so far and the number of all, which are made before the files.
 struct Set<'a> {
     data: &'a Data,
     filling: Filling<'a>,
@@ -42,6 +45,10 @@ struct Set<'a> {
     aging: Option<Aging<'a>>,
 }
 
+/// Sets are filled by turns, and only then measured: what is written back for one would otherwise be counted
+/// for another. The use of the file system as a whole is a difference before and after, which is signed,
+/// since another process may free more than this one takes. The directories are opened again at the end, so
+/// that the sets that borrow them can be dropped.
 pub(crate) fn build(
     plan: &Plan,
     volumes: &Volumes,
@@ -224,6 +231,9 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
+    /// One turn of one set. A failure of a listener is kept and returned after the turn, since the callback
+    /// cannot return it. For aging the sweep advances by single files, so that the removed ones lie evenly
+    /// among those that stay.
     fn make_files(
         &mut self,
         made: &mut FillProgress,
@@ -262,6 +272,8 @@ impl<'a> Set<'a> {
 const FIRST: u64 = 500_000_000_000;
 const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
+/// Further files of one directory that are removed before the run. `full_bytes` is the size of the directory
+/// when it held them all: on most file systems a directory does not shrink, and that is what aging measures.
 struct Aging<'a> {
     directory: Borrowed<'a>,
     of: &'a Files,

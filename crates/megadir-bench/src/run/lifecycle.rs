@@ -130,6 +130,10 @@ impl Prepared<'_> {
         Line::Epoch(Epoch { epoch: self.epoch, seed: self.plan.seed, hashes })
     }
 
+    /// Writes a record that is valid whatever happens: the check of the clock before the rounds, and the last
+    /// line with the reason even if the rounds failed. An error of the rounds is returned only after this
+    /// line was written, and it takes precedence over an error of writing. With ranks all times are
+    /// nanoseconds of the monotonic clock.
     fn record(
         &mut self,
         samples: Vec<Sample>,

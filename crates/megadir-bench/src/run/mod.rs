@@ -48,6 +48,9 @@ pub use lifecycle::run;
 pub use setup::check;
 use volumes::Volumes;
 
+/// Everything that a run is given from outside; the engine reads no environment and no options. `command` is
+/// recorded as the way to repeat the run. `stop` and `heartbeat` are shared with a signal handler and a
+/// watcher on other threads; all else belongs to the run's thread.
 #[derive(Debug)]
 pub struct RunRequest<'a> {
     pub plan: Plan,
@@ -69,6 +72,9 @@ pub struct RunRequest<'a> {
     pub ranks: Option<&'a RankWorkers>,
 }
 
+/// A run after setup. The vectors `data`, `truths` and `names` have one element for each data set of the
+/// plan, in its order, and pruned arms leave these orders unchanged. The value owns what was created on disk,
+/// through `volumes`, and `clean` must be called however the run ends.
 pub(crate) struct Prepared<'a> {
     /// The plan of all epochs. Set by `run` once the expected entries are known.
     pub(crate) whole: Plan,

@@ -39,6 +39,10 @@ pub(crate) fn replay(
     Ok(())
 }
 
+/// Repeats the effect of a block and not its measurement: the stopwatch is cleared before the next one. The
+/// number of operations is that of the last sample, if the plan has none. Arms that were refused are not
+/// repeated, since they have ended. A program that fails now changes nothing about the other arms, so its
+/// error is dropped.
 fn replay_block(
     plan: &Plan,
     block: &Block,
@@ -102,6 +106,9 @@ pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), Run
     Err(RunError::Resume { reason: format!("the ranks were {then}, and are now {now}; {hint}") })
 }
 
+/// The first difference is the message, from the most general to the most special: machine, file systems,
+/// arms, data. Samples of different circumstances must not become one record, because every test assumes that
+/// rounds differ by chance alone. The hash of a data set is that of the epoch, which has names of its own.
 pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
     check_machine(begun, machine)?;
     let differs = |reason: String| Err(RunError::Resume { reason });
@@ -148,6 +155,9 @@ fn disk(of: &LabFileSystem) -> String {
     of.disk.as_ref().map_or_else(String::new, |disk| format!("{}, {}", disk.name, compression(disk)))
 }
 
+/// Made file systems are compared by how they would be made now: program, driver, image and the features that
+/// formatting gave them. Directories of the user are compared by their mounts, with the shared ones apart,
+/// whose device numbers differ between hosts.
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
         let missing = prepared.plan.unavailable.last()?;

@@ -23,6 +23,15 @@ const JUMP_NS: u64 = 10_000_000;
 const JUMP_FRACTION: f64 = 0.01;
 
 /// [`RunError::Interrupted`] if the run was stopped. `samples` are the earlier ones.
+///
+/// The loop asks `next` for each step and keeps no schedule of its own, so that a resumed run decides exactly
+/// as an uninterrupted one. The order of the round is computed again after each sample, since a refusal
+/// shortens it. A disturbed round is voided and repeated while the plan allows it, and counts with a note
+/// after that.
+///
+/// ```text
+/// next -> Starts -> enter directories -> block -> recorded -> [last of the round: void? intact?] -> next ... Done
+/// ```
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
     mut samples: Vec<Sample>,

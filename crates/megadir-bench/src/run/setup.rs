@@ -72,6 +72,10 @@ impl Prepared<'_> {
 }
 
 /// An error leaves nothing behind.
+///
+/// Volumes come first, since a lab changes to a mount namespace of its own; then capacity, leftovers, data.
+/// Whatever fails after something was created is cleaned up here, because the caller has no value yet that
+/// could do so. An error of cleaning is added to the first error and does not replace it.
 pub(crate) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
@@ -195,6 +199,10 @@ fn not_written_back() -> Note {
 }
 
 /// The oracle lists every data set once; impossible arms leave the plan.
+///
+/// The numbers that every block is compared with come from a plain listing by the standard library, never
+/// from the code under test. Trees of many directories were counted when their use was measured. Arms leave
+/// the plan at the end and all at once, since their numbers are indices until then.
 fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunError> {
     let std = |error| RunError::of_arm("std", error);
     let oracle = Work::List {
@@ -344,6 +352,9 @@ pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> 
     Ok(())
 }
 
+/// The prediction is made before the first file, so that it cannot be fitted to the result. A study whose
+/// size does not match the capacity here would fill for hours or not fill at all, and is refused with a size
+/// that matches; so is a volume on which another limit might come first.
 fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Predicted, String> {
     let lengths = NameLengths::of(name_bytes);
     let query =

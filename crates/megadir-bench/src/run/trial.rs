@@ -40,6 +40,9 @@ pub(crate) fn try_programs(
     Ok(refused)
 }
 
+/// The first arm gives the result that all others must have. Arms with the same command line are tried once:
+/// twins in other cache states, and the control. Without a reference no arm of the task can be compared, so
+/// all of them are refused with the reason of the first.
 fn one_task(
     prepared: &mut Prepared<'_>,
     data: DataId,
@@ -91,6 +94,9 @@ fn command(arm: &Arm) -> Option<&CommandWork> {
     }
 }
 
+/// The data set is examined before and after the program, and made again if it was changed and may be. If the
+/// result differs, the reference and the program run once more to find a line that only one of them prints: a
+/// reason that the user can act on. If they agree then, the output is not stable.
 fn one_arm(
     prepared: &mut Prepared<'_>,
     data: DataId,
@@ -147,6 +153,9 @@ fn one_arm(
     Err(WorkError::Program(format!("its work is unequal: {why}")))
 }
 
+/// Programs run through the shell include the start of the shell. Its time is measured by an empty command
+/// under the same conditions and noted, not subtracted: a difference of two noisy times would look more exact
+/// than it is.
 fn shell_start(prepared: &Prepared<'_>) -> Result<Option<Note>, RunError> {
     use crate::kind::{BlockKey, WorkBlock, Workload};
     use crate::measure::{Calibration, Stopwatch};

@@ -30,6 +30,8 @@ pub enum Step {
     Done(Outcome),
 }
 
+/// One block of one arm. `attempt` is 0 unless the round was voided and repeated. Phase, round, attempt and
+/// arm identify the block in a record, and with the seed they determine its random choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub phase: Phase,
@@ -49,6 +51,9 @@ pub struct Outcome {
     pub lost: u32,
 }
 
+/// Nothing is remembered between calls: the position follows from the last sample and the order of its round.
+/// A round whose order has become empty, because all its arms have ended, ends the phase. A voided round is
+/// repeated in an order of its own, and its samples stay in the record.
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let none = plan.rules.warm_up_rounds_min == 0 || plan.arms.iter().all(|planned| planned.cache.is_cold());

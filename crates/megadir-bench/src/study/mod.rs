@@ -13,6 +13,8 @@ pub use crate::kind::command::{CommandArm, CommandGroup, CommandLine, CommandSpe
 use crate::kind::list::{ListSpec, WindowsSpec};
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text, plain};
 
+/// Declaration of an experiment, independent of machine and request: the same file gives comparable runs everywhere.
+/// `kind` has the arms, and all else is common to all kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     pub meta: Meta,
@@ -22,6 +24,9 @@ pub struct Study {
     pub kind: Kind,
 }
 
+/// Words and published figures that a report prints, and no part of what is measured. `source` is the
+/// published text that the study repeats; `reproduces` and `fixes` list what was kept of its method and what
+/// was corrected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
     pub name: String,
@@ -56,6 +61,8 @@ pub struct Sizes {
     pub published: SizeSpec,
 }
 
+/// One size of a study: quick, default or published. All numbers that make a run long are here, so that a
+/// preset changes nothing else.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
@@ -82,6 +89,9 @@ impl Sizes {
     }
 }
 
+/// Rules by which rounds count and results are judged. They are recorded with each run, because a verdict
+/// means nothing without them. Fractions are of 1; `equivalence_band` is the largest ratio of times, minus 1,
+/// that counts as no difference.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesSpec {

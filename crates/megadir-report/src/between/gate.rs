@@ -21,6 +21,10 @@ pub struct Condition {
     pub despite_warnings: bool,
 }
 
+/// Result of `--fail-if`, which a program reads to decide if a change may land. `slower_by` is the tolerated
+/// slowdown as a fraction; without it, any slowdown beyond the equivalence band fails. A gate passes only if
+/// `because` and `slower` are empty: an arm that could not be judged must not pass for an arm that is not
+/// slower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     pub slower_by: Option<f64>,
@@ -96,6 +100,10 @@ impl Between {
 type Judged<'a> = (&'a str, &'a Outcome);
 
 impl Gate {
+    /// The gate within one run, where each arm is judged against the baseline of its group by paired rounds.
+    /// Reasons against a judgement are collected first, and all of them, so that one repetition can repair
+    /// them together. An arm that misses a round counts as partly measured although its own interval may be
+    /// narrow, because the missing rounds may be the slow ones.
     pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
         let (summary, record) = (&report.summary, &report.record);
         let mut because = Vec::new();
@@ -132,6 +140,10 @@ impl Gate {
         Self::judge(arms, summary.rules.equivalence_band, slower_by, because)
     }
 
+    /// An interval that reaches beyond the limit leaves its arm open, and passes, because noise alone would
+    /// otherwise fail every second run. But if an interval is so wide that a slowdown of several tolerances
+    /// would go unseen, the gate is not judged. Doubts take precedence over a slow arm, which stays listed in
+    /// `slower`.
     fn judge(arms: Vec<Judged<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
         let (slower, others): (Vec<Judged<'_>>, Vec<Judged<'_>>) =
             arms.into_iter().partition(|(_, outcome)| outcome.is_slower(by));

@@ -28,6 +28,9 @@ impl<'a> MachineRuns<'a> {
     }
 }
 
+/// One entry of `machines` for each machine, and `Ratio::each` has its verdicts in the same order. Times of
+/// machines stand side by side and are never divided by each other, since nothing was interleaved between
+/// them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machines {
     pub version: u32,
@@ -46,6 +49,8 @@ pub struct Described {
     pub line: String,
 }
 
+/// Time of an arm over the time of its baseline, as each machine judged it in its own run. Equal names
+/// identify it across machines. `answers` is `true` if its group answers the question of the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     pub study: String,
@@ -125,6 +130,9 @@ impl Judged<'_> {
     }
 }
 
+/// All ratios of a run that have a verdict, whatever rule their group is read by, as pairs of arms: a filling
+/// against its first bucket, growth from the smallest size to the largest. Decompositions, refusals and
+/// break-even shares are figures without such a verdict, so there is nothing that could travel.
 fn judged(summary: &Summary) -> Vec<Judged<'_>> {
     let name = |arm| summary.arm(arm).map_or("", |arm| arm.planned.name.as_str());
     let of_group = |group| {
@@ -242,6 +250,9 @@ impl Machines {
     }
 
     /// Ratios with different verdicts first, then those that answer a study's question.
+    ///
+    /// Intervals are dropped as a whole if the terminal has no room for all of them, because a table with
+    /// some would suggest that the others are exact.
     fn ratio_grid(&self, width: usize) -> Grid {
         let intervals = width >= NAME_WIDTH + INTERVAL_WIDTH * self.machines.len();
         let mut columns = vec![Column::left("ratio", 0)];

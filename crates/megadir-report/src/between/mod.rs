@@ -27,6 +27,11 @@ use matched::{Matched, Side};
 /// Version of the JSON form of [`Between`]; fields may be added to it.
 pub const BETWEEN_VERSION: u32 = 1;
 
+/// The complete comparison as data: text, Markdown and JSON are written from it alone, and it can be read
+/// back. Sides are named old and new throughout, and every ratio is new over old, so above 1 is slower.
+/// Ratios are computed even if the runs are not comparable; `differences`, `disturbances` and `doubts` are
+/// printed with them, and the gate refuses to judge. `geometric_mean` is over the `ratios` rows that have a
+/// ratio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Between {
     pub version: u32,
@@ -69,6 +74,8 @@ pub enum Basis {
     TooFewRuns,
 }
 
+/// One arm on both sides. Cold and warm runs of equal work are different rows, by `cache`. Times are
+/// nanoseconds of one operation, and the rounds are the sums over the runs of a side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub arm: String,
@@ -102,6 +109,10 @@ impl Run<'_> {
 const OLD: usize = 0;
 const NEW: usize = 1;
 
+/// Arms are matched once, and everything follows from the matches: rows, arms on one side only, and the
+/// reasons against a gate. These reasons come last, since they depend on the finished rows. The band is the
+/// narrowest of all records: a difference that any of the runs would have called relevant is not called
+/// equivalent here.
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let (_, first_new) = (old_runs.first()?, new_runs.first()?);
     let sides = [Side::new("the old run", old_runs), Side::new("the new run", new_runs)];

@@ -90,6 +90,9 @@ fn incomplete(side: &Side<'_>, run: &Run<'_>) -> Option<Unjudged> {
     Some(Unjudged::whole(UnjudgedKind::Incomplete, &text))
 }
 
+/// First reason why this arm cannot be judged, with the most fundamental one first: absent, other work,
+/// missing rounds, different data on the two sides, and only then no interval. With too few runs a side every
+/// arm lacks an interval, so this is one reason for the whole comparison and none of the arm.
 fn of_arm<'a>(
     arm: &Matched<'a>,
     outcome: Option<&Outcome>,

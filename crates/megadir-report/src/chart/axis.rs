@@ -13,6 +13,9 @@ pub(super) enum Unit {
     Seconds,
 }
 
+/// Scale from values to pixels. `low` and `high` are the ends, on a log axis as
+/// logarithms to the base 10; `from` and `to` are the pixels of these ends, set by `placed` once the layout is known. A vertical
+/// axis has `from` below `to` on the screen, so `from` is the larger number. Log axes need positive values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) unit: Unit,

@@ -4,6 +4,8 @@
 use super::{FONT_PX, LINE_PX};
 use crate::render::paint::{fill, is_control, words};
 
+/// A text with the box that it is estimated to fill, in pixels from the upper left corner. Tests compare all
+/// boxes of a drawing: no two may overlap, and none may leave the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedText {
     pub text: String,
@@ -43,6 +45,9 @@ impl Shape {
     }
 }
 
+/// The width is given and the height grows with what is drawn, so `body` gets its SVG element only at the
+/// end. `texts` is kept beside it for the tests. `hatched` is
+/// `true` once a cell needs the hatching pattern, which is then defined in the drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
     width: f64,

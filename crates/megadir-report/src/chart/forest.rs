@@ -9,6 +9,9 @@ use crate::text;
 
 const ROWS_MAX: usize = 60;
 
+/// Words that all pairs have in common go to the title and are left out of the labels, because a label that
+/// begins like all others hides the part that differs. Controls are not shown: a baseline against itself is
+/// no contrast. Beyond [`ROWS_MAX`] rows there is no picture; the table has them all.
 pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let summary = &report.summary;
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {

@@ -12,6 +12,10 @@ use crate::summary::{
 };
 use crate::text;
 
+/// Times are divided by the number of entries if every point has such a time, so that the usual linear growth
+/// is a level line and a deviation from it is visible. If one series lacks it, all show whole operations: two
+/// units do not share an axis. The predicted capacity of the directory is drawn as a limit, even where it is
+/// beyond the measured sizes.
 pub(super) fn growth_lines(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
@@ -94,6 +98,9 @@ fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> 
     Line::new(name, fill.buckets.iter().filter_map(point).collect())
 }
 
+/// The bar of the measurement spans the fewest to the most entries of all directories, not an interval of
+/// confidence. Published figures are shown if they are within a factor of two of the mean: others belong to
+/// another configuration, and would press the measured values into a corner of the axis.
 pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
     let label = format!("measured, {}", axes::directories(refusal.directories as u64));

@@ -14,6 +14,9 @@ pub(super) fn heatmap(report: &Report, width: Width) -> Option<Picture> {
     Grid::of(&report.summary).map(|grid| picture(&grid, width))
 }
 
+/// `cells` has a row for each of `rows` and a field for each of `columns`; `None` is a cell that was not
+/// measured. The columns are operations or numbers of entries, and only the latter have an order along which
+/// the ratio can cross 1.
 struct Grid<'a> {
     group: String,
     than: String,
@@ -70,6 +73,9 @@ fn entries(summary: &Summary, row: &PairRow) -> u64 {
     summary.data_of(row.pair.arm).map_or(0, |data| data.entries)
 }
 
+/// Rows are drawn from top to bottom at `y`, because the height of a wrapped label is known only after its
+/// lines are counted. In narrow pictures the label stands above its cells. The curve of equal cost is drawn
+/// last and over the cells, from at least two rows that have a crossing.
 fn picture(grid: &Grid<'_>, width: Width) -> Picture {
     let mut drawing = Drawing::new(width.px());
     let widest = grid.rows.iter().map(|row| text_width(row, FONT_PX)).fold(0.0_f64, f64::max).min(210.0);

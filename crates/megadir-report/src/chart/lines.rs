@@ -16,6 +16,9 @@ pub(super) struct Point {
     pub(super) y: Figure,
 }
 
+/// All of a line chart but its lines. Both axes come with a title. `limits` are vertical lines with a text
+/// above the chart; `band` is a shaded range of x. The axes are placed by `draw`, so their pixels are not set
+/// yet.
 pub(super) struct Frame {
     pub(super) width: Width,
     pub(super) x: (Axis, &'static str),
@@ -45,6 +48,9 @@ impl Line {
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
+/// The width of the texts decides the size of the plot, so texts are measured before anything is drawn: ticks
+/// on the left, names of lines on the right, limits above. Background first, lines last, since SVG paints in
+/// order. A narrow chart has no room for names beside the lines; numbers stand there, and a key below.
 pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let names: Vec<Vec<String>> = lines.iter().map(|line| wrap(&line.name, NAME_MAX, FONT_PX)).collect();

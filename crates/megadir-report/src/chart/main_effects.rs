@@ -14,6 +14,9 @@ struct Design {
     arms: Vec<Levels>,
 }
 
+/// Averages are taken round by round over logarithms, so that an effect is a ratio, and slow arms do not
+/// outweigh fast ones. The intervals are those of the median over rounds, and are not adjusted for the number
+/// of levels: the picture gives an overview, and verdicts are in the groups.
 pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let Design { factors, arms } = design(&report.summary)?;
     let ids: Vec<ArmId> = arms.iter().map(|(arm, _)| *arm).collect();
@@ -92,6 +95,10 @@ fn levels(arms: &[Levels], place: usize) -> Vec<String> {
 }
 
 /// Drops incomplete levels, the rarest first; `None` for fewer than two factors.
+///
+/// An average over the levels of the other factors is only fair if every combination was measured. So the
+/// rarest level is removed with its arms until the crossing is complete; a factor that no longer varies is
+/// dropped. Arms that did other work than planned would shift every average, and are left out from the start.
 fn design(summary: &Summary) -> Option<Design> {
     let planned_arms = summary
         .arms

@@ -9,6 +9,9 @@ pub enum Width {
     Narrow,
 }
 
+/// A chart and what belongs to it on a page. `chart` is the kind, a stable name by which the page chooses its
+/// place; `group` is `None` for pictures of the whole run. `description` has the numbers in words, for
+/// readers that cannot see the drawing.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub chart: &'static str,

@@ -3,6 +3,8 @@
 use super::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, Shape, Width, text_width, wrap};
 use crate::summary::{Figure, Interval};
 
+/// One line of the chart; a heading has no marks and no value. `value` repeats the marks as a number, because
+/// no one reads a ratio from an axis. `tone` is a class of the style sheet, which colours the value.
 pub(super) struct Row {
     pub(super) label: String,
     pub(super) value: String,
@@ -18,6 +20,8 @@ pub(super) enum Mark {
     Span { from: f64, to: f64, class: &'static str },
 }
 
+/// All of the chart but its rows. `band` and `line` are in the unit of the axis: the range that counts as
+/// equivalent, and the value that stands for no difference. `key` explains marks by shape, class and text.
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
     pub(super) axis: Axis,
@@ -62,6 +66,8 @@ impl Row {
     }
 }
 
+/// A row whose texts are wrapped and whose place is known. `top` and `height` are pixels; the marks are at
+/// the lower end, so that in narrow charts the texts are above them.
 struct Laid<'a> {
     row: &'a Row,
     label: Vec<String>,
@@ -70,6 +76,9 @@ struct Laid<'a> {
     height: f64,
 }
 
+/// Two passes: the first one wraps texts and gives each row its place, from which the height of the band and
+/// of the line follows; the second draws. In narrow charts texts stand between the marks of two rows, so the
+/// line is interrupted there.
 pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let top = key(&mut drawing, &frame.key);

@@ -36,6 +36,9 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
     Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows), described)
 }
 
+/// A step can have a negative time, if noise exceeds its cost or it saves more than it takes. Such steps
+/// extend to the left of zero, and the rest to the right, so that the bars of one side sum to the total. Both
+/// bars have the same colours and order of factors.
 fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let program = |name: &str, whole: Figure, part: fn(&Factor) -> Option<Figure>| {
         let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());

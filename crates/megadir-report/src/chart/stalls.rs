@@ -32,6 +32,9 @@ pub(super) fn stalls(report: &Report, width: Width) -> Option<Picture> {
 /// `[row * COLUMNS + column]`, the shortest times in row 0.
 type Counts = Vec<u64>;
 
+/// Each arm has a strip of its own scale in height, because the lengths of different operations lie far
+/// apart, while all share the axis of time: stalls of several arms at one moment have a common cause. A
+/// histogram of a block has no moments within the block, so its operations are drawn at the block's middle.
 fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usize, width: Width) -> Picture {
     let rounds = report.rounds();
     let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.planned.id));

@@ -147,6 +147,9 @@ impl Compared<'_> {
         self.places.iter().map(of_place).collect::<Vec<_>>().join("; ")
     }
 
+    /// One sentence for many pairs: the absolute times of the common reference, and the smallest and the
+    /// largest ratio to it. A word that all pairs share is not repeated with each end. `None` if nothing was
+    /// timed.
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);

@@ -137,6 +137,8 @@ pub(super) fn describe_break_even(summary: &Summary, group: &GroupSummary) -> Ve
     shares.chain(read.sizes.iter().map(size)).collect()
 }
 
+/// The four cases have a wording each, since "never" has two meanings: up to all entries, or only up to the
+/// largest share that was measured. The words do not claim more than was measured.
 fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     let begin = format!(
         "On {}, listing {} with attributes ({})",

@@ -125,6 +125,9 @@ pub(super) fn describe_decomposition(summary: &Summary, group: &GroupSummary) ->
     })
 }
 
+/// Shares of the factors in the difference, the largest first. Factors whose whole interval is below
+/// [`LITTLE`] are summed up in one clause, so that the sentence has the factors that matter; if none matters,
+/// all are listed. Factors that both programs have in common cancel out and have no share.
 fn shares(factors: &[Factor]) -> String {
     let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
     let mut shares: Vec<(&str, Figure)> =

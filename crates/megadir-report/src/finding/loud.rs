@@ -82,6 +82,9 @@ fn unreadable(group: &GroupSummary) -> Option<Finding> {
     Some(Finding { kind: FindingKind::Work, group: Some(group.name.clone()), loud: true, text })
 }
 
+/// A noisy first column makes every ratio of its rows wide, and that looks like a property of the other file
+/// systems. So the width of the reference's own times is compared with that of the others, in the rows that
+/// count. The finding has only the worst case and the number of cases.
 pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let others: Vec<usize> = overview.comparable().filter(|column| *column != 0).collect();

@@ -51,6 +51,9 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
     summary.data_of(row.pair.arm).map(|data| data.entries)
 }
 
+/// One sentence for a pair, which claims no more than its verdict. If a difference was not shown, the
+/// sentence has the number of further rounds that would decide, unless that number is beyond all practice.
+/// `None` for pairs without a measurement, for which there are warnings.
 fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
     let (subject, than) = (&row.pair.subject, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
@@ -84,6 +87,9 @@ fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
+/// A published claim stands only where the run shows the difference, and falls only where the run excludes
+/// it; all else is undecided. The counts are stated for several comparisons, because a claim may hold for
+/// some sizes and not for others. A claim on one layout is judged by that layout alone.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;

@@ -57,6 +57,10 @@ const PICTURES_BYTES: usize = 280_000;
 /// Then no more charts and tables are added.
 const FULL_BYTES: usize = 400_000;
 
+/// A page while it is written. Pictures wait in `pictures` until the section that shows them takes them out,
+/// so that none is shown twice; those that are not printed are counted in `left_out`. `shown` numbers the
+/// pictures, and `pictures_bytes` bounds the size of the file. Each distinct list of `headings` is a class of the style sheet, which prints them as
+/// labels where rows are cards. `legends` prevents the same legend from being printed again.
 #[derive(Default)]
 pub(crate) struct Page {
     text: String,

@@ -28,6 +28,9 @@ const READING: &str = "Bars of times: shorter is faster. The thin line at the en
      true value lies with 95 % confidence. How to read the rest: `docs/how-to-read-a-report.md` of megadir.";
 
 /// First screen, or a section below a caller's conclusion.
+///
+/// Everything that could forbid the use of the numbers stands above the answer, because many readers stop
+/// there. The main picture is shown here and removed from its section.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
@@ -71,6 +74,9 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
 const GROUPS_MAX: usize = 12;
 const NINES_MAX: usize = 3;
 
+/// A section for each group, in the plan's order: findings, pictures, table, published figures. Findings of
+/// the first screen are not repeated. With many groups each gets one picture, so that the page stays of a
+/// size that a telephone can load.
 pub(super) fn sections(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     let first = report.first_findings();
@@ -219,6 +225,10 @@ pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
 }
 
 /// `cards`: rows are cards on wide screens too.
+///
+/// Columns without any text are not written. A row of one field is a heading over all columns. The class of
+/// the table names its columns for narrow screens, where the style sheet turns each row into a card with a
+/// label before each field.
 pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     let has_text = |place: usize| {
         place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))

@@ -42,6 +42,9 @@ pub struct Row<'r> {
     single: Option<Single>,
 }
 
+/// Fields of an arm that every row of its samples repeats, computed once for each arm and not for each
+/// sample. The table is as wide as all kinds of work together; fields that a kind lacks are empty, so that
+/// one list of columns serves every study.
 #[derive(Default)]
 pub struct OfArm {
     arm: String,
@@ -209,6 +212,9 @@ fn single(latency: &Latency, times: &Times) -> Single {
     Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns }
 }
 
+/// The fields that all arms have come first, and each kind of work adds its own. One column has several
+/// meanings (`backend` is also a call, a method and a command line), because it is always the means by which
+/// the work was done, and a reader filters by it.
 fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     let of = OfArm {
         arm: arm.name.clone(),

@@ -28,6 +28,9 @@ pub(super) fn data_sets(summary: &Summary) -> String {
     text::list(text::grouped(by_source).iter().map(|(source, sets)| data_set(source, sets)))
 }
 
+/// Describes all data sets of the same recipe in one phrase. Studies that sweep the number of entries have
+/// dozens of such sets, which differ in this number or in their directories alone. The number 0 stands for
+/// directories that are filled until a file is refused.
 fn data_set(source: &DataSource, sets: &[&Data]) -> String {
     let sizes = text::distinct(sets.iter().map(|data| data.entries));
     let all = match sizes.as_slice() {
@@ -97,6 +100,8 @@ fn places(made: &Made) -> Vec<String> {
     [spread, before].into_iter().flatten().collect()
 }
 
+/// Equal lines of several data sets become one with their numbers. Ordinary flat sets are left out: their
+/// cost of creation and space is no result of the study, while that of nested and aged ones is.
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
         let made = summary.data_set(id).and_then(|data| data.source.made());
@@ -161,6 +166,8 @@ fn kind(summary: &Summary, id: DataId) -> String {
 const VERSION: u32 = 1;
 
 /// The JSON form of a report.
+// The fields of the summary are at the top level of the JSON, beside those that a reader looks for first.
+// Borrowed when written and owned when read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {

@@ -235,6 +235,8 @@ fn factor_row(factor: &Factor) -> Vec<Text> {
     [factor.name.clone(), step(&factor.slow_ns), step(&factor.fast_ns), cost, share].map(Text::plain).into()
 }
 
+/// If all pairs have the same reference or the same circumstances, these move from the rows to the legend,
+/// which leaves room for the numbers on a terminal. The ratio stays in all cases.
 fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     let first = pairs.rows.first().map(|row| &row.pair);
     let than = first.filter(|first| pairs.rows.iter().all(|row| row.pair.than == first.than));

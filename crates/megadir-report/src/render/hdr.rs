@@ -19,6 +19,9 @@ pub fn hdr(report: &Report) -> String {
     String::from_utf8(log).unwrap_or_default()
 }
 
+/// `None` if a number of the record does not fit the format, which only damaged records have. Texts of the
+/// record are reduced to one line: a line break would begin a new entry of the log. Arms without times of
+/// single operations have no line.
 fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
     let (record, rounds) = (&report.record, report.rounds());
     let mut serializer = V2DeflateSerializer::new();

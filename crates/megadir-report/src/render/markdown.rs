@@ -15,6 +15,8 @@ use crate::warning::{displayed, incomplete_line};
 /// No address: the page is in every copy of the source.
 pub(super) const READING: &str = "How to read this: `docs/how-to-read-a-report.md` of megadir.";
 
+/// The complete report, in which nothing is left out for want of room: what the other text formats drop, they
+/// refer to it for. Legends are printed once, however many tables share them.
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
     let mut legends = Legends::default();

@@ -89,6 +89,9 @@ pub(super) fn grid_break_even(read: &BreakEven) -> Grid {
     Grid::new(columns, read.series.iter().flat_map(rows).collect(), legend)
 }
 
+/// A row for each share that was measured, and one for the share at which both cost the same. `wins` follows
+/// from the interval of the ratio alone: where the interval includes 1, either may be faster. "always" is
+/// written only if both ends of the interval agree, and otherwise "mostly".
 fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
     let row = |point: &BreakEvenPoint| {
         let wins = match point.ratio.interval {

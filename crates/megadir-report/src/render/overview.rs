@@ -12,6 +12,9 @@ pub(super) const BARS: &str = "The same as bars, each operation on its own scale
 const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
+/// Columns are never dropped, since each is a file system that was requested. If they do not fit, the table
+/// is continued below with the same rows. The widths are computed with the mark of the fastest, which may be
+/// needed in any cell.
 pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     let first = overview.rows.iter().map(|row| length(&row.label) + 2).max().unwrap_or(0);
     let widths = (0..overview.columns.len()).map(|column| {
@@ -94,6 +97,9 @@ pub(crate) fn title(summary: &Summary) -> String {
     format!("How fast is each {} at each kind of work?", summary.place_word())
 }
 
+/// Explains only the marks that this table has. The confidence and the band come from the run's rules, and
+/// the number of rows without a fastest file system is stated, because a table of stars looks more decided
+/// than it is.
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();

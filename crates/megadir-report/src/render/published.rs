@@ -82,6 +82,9 @@ struct Ours {
     arm: ArmId,
 }
 
+/// The run's counterpart of a published figure. A study names it by `ours`, an arm or a program, and its
+/// meaning depends on the rule of the group. `None` if the group has no such figure or it was not measured:
+/// then the published one stands alone, since the nearest other arm would be a wrong comparison.
 fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<Ours> {
     let wanted = figure.ours.as_deref();
     match &group.reading {
@@ -188,6 +191,9 @@ struct Way {
     state: CacheState,
 }
 
+/// Rebuilds the table of the published source: a row for each method and state of the cache, and two columns
+/// for each number of files. On narrow terminals the columns of the smallest numbers are dropped first.
+/// Methods keep the order of the plan, whichever size has them first.
 fn attributes(summary: &Summary) -> Option<Grid> {
     let mut ways: Vec<Way> = Vec::new();
     let mut sizes = BTreeSet::new();

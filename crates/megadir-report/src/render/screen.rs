@@ -22,6 +22,13 @@ const SMALL_PRINT_MAX: usize = 2;
 /// Lines: reason and remedy. Whole sentences only.
 const ALARM_MAX: usize = 5;
 
+/// The screen has a fixed number of lines, and its parts compete for them. Alarms and the answer come first
+/// and are never dropped. The notes at the bottom are measured before the table is written, with one line
+/// each, and the table gets the room between. If lines remain after that, the notes are written out in full.
+///
+/// ```text
+/// alarms, question, answer | table: the room that is left | notes (as many as fit), caches, what is omitted
+/// ```
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
     let mut top = Page::new(width, style);
@@ -118,6 +125,10 @@ fn main_table(report: &Report) -> Option<(String, Grid)> {
 }
 
 /// Within `room` lines: first the rows, then the title, then the legend.
+///
+/// A table of too few rows would mislead, so below [`ROWS_MIN`] there is none. Tables of shares keep their
+/// largest rows, all others their first, which the plan put in order of importance. The number of rows that
+/// are missing is always printed. The legend is printed whole or not at all.
 pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, room: usize) {
     let Grid { columns, mut rows, legend, mut bars } = grid;
     let all = rows.len();

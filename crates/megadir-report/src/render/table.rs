@@ -38,6 +38,9 @@ fn course_line(report: &Report, style: Style) -> Option<String> {
     })
 }
 
+/// With an overview of many groups, the table of file systems is the result, and the tables of single groups
+/// would push it off the terminal. They are left to the full report then, and only the findings on published
+/// claims remain of them. Trust in the run comes after the numbers, and the machine last.
 pub fn table(report: &Report, width: usize, style: Style) -> String {
     let summary = &report.summary;
     let mut page = Page::new(width, style);

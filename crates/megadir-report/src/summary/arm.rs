@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::operations::operations;
 use super::{Figure, Operations, Rounds, WorkCheck};
 
+// An arm of the plan with its result. Arms that were never measured are present too, so that the position of
+// an arm is its number in the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmSummary {
@@ -44,6 +46,9 @@ pub struct HostRate {
 }
 
 /// Times of one arm. One operation is one listing of the directory, or one lookup.
+// All medians are over the rounds that count, each weighing the same, however many operations a block had.
+// The median is what verdicts use; mean and deviation are here for comparison with other tools. An empty
+// optional field means that it was not measured, never zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {

@@ -18,6 +18,9 @@ pub struct BreakEven {
 }
 
 /// One directory and one way of listing it.
+// The time of the listing does not depend on the number of entries that are wanted, while that of single
+// queries grows with it. The two curves cross at `from`, a share of all entries. The crossing is computed
+// for each round and then summarized, because the two ends of one round belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSeries {
@@ -84,6 +87,9 @@ pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Res
     Ok(BreakEven { series: read.into_iter().map(|read| read.series).collect(), sizes })
 }
 
+/// Only rounds that have the listing and all queries count, since a crossing needs the whole curve of one
+/// round. `None` if the listing did other work than planned: then no share of it means anything. Query arms
+/// that did other work are left out, and the curve has fewer points.
 fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     let entries = evidence.plan.data_set(evidence.plan.arm(arms.list)?.data)?.entries;
     let files = |arm: ArmId| match evidence.plan.arm(arm)?.work {

@@ -41,6 +41,8 @@ pub struct Decomposition {
     pub reading: Option<ReadingFactor>,
 }
 
+// A step that one program takes and the other does not, or takes in another way. Its cost is the step's time
+// in the slow program minus that in the fast one, so a negative cost is a step that the slow program saves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
@@ -94,6 +96,9 @@ pub(crate) struct Programs<'a> {
     pub(crate) fast: &'a [(String, ArmId)],
 }
 
+/// Arms are cumulative: each one does the work of the arm before it and one step more, and the last arm of a
+/// program is the whole program. So the time of a step is a difference of two arms in the same round, and all
+/// steps of one program sum to its whole, in each round.
 pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
     let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
@@ -148,6 +153,9 @@ struct Step<'a> {
     times: Vec<f64>,
 }
 
+/// Times by step and round of both programs, nanoseconds of a whole listing; `entries` divides them for
+/// display. `whole` is the difference of the programs in each round, to which the shares of the factors
+/// refer.
 struct Judge<'a> {
     slow: Vec<Step<'a>>,
     fast: Vec<Step<'a>>,

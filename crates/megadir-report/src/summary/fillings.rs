@@ -66,6 +66,8 @@ pub struct Growth {
 }
 
 /// The same work on data sets of different sizes.
+// The points are compared in rounds that have all of them. The exponent is the slope between logarithms: 1
+// is time in proportion to the number of entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
@@ -199,6 +201,7 @@ fn shape(exponent: Option<Figure>) -> Shape {
     }
 }
 
+// Entries that a directory holds before it refuses one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {

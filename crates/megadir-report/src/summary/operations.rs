@@ -9,6 +9,8 @@ use super::{Figure, Rounds, Times};
 
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
+// All rounds together, unlike the quantiles of blocks. Each field is empty if the arm or the cost of the
+// timer makes it meaningless.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operations {

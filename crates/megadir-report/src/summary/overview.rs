@@ -24,6 +24,7 @@ pub struct Overview {
     pub overall: Vec<Overall>,
 }
 
+// One file system of the overview. The first one is the reference of all others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewColumn {
@@ -42,6 +43,8 @@ pub struct OverviewColumn {
 }
 
 /// A kind of work.
+// Arms that differ only in their file system form one row, so the cells of a row did the same work. Rows that
+// repeat the work of other rows do not count for the mean over all rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewRow {
@@ -76,6 +79,8 @@ pub struct OverviewCell {
 }
 
 /// One file system against another over all kinds of work: the geometric mean of the ratios, by round.
+// Each round has a geometric mean of its own, so the interval comes from whole rounds. Rows that one of the
+// two file systems lacks are left out of both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {

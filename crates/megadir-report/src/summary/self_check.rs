@@ -15,6 +15,7 @@ const DELAYS_OFF: u64 = 3;
 const DELAY_LONGER_MAX: f64 = 0.05;
 const DELAY_ENDS_NS: f64 = 200.0;
 
+// Result of the timing checks that a run makes before it measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfChecked {

@@ -23,6 +23,9 @@ use super::{
 use crate::summary::compare::{read_file_systems, read_pairs};
 use crate::summary::fillings::{fill, grow, refusal};
 
+// Everything that a report needs, without the samples: texts, tables and JSON are written from it. The
+// fields that repeat the plan or the header are copied, so that the JSON form is complete without the
+// record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
@@ -92,6 +95,7 @@ pub struct Summary {
     pub command: Vec<String>,
 }
 
+// Rounds by their fate; voided rounds were repeated and count nowhere else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
@@ -124,6 +128,8 @@ pub enum Ending {
     },
 }
 
+// Arms that are read together, by one rule. An arm may be in several groups. Multiple comparisons are
+// adjusted within the group, so its size decides how wide the intervals are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
@@ -252,6 +258,9 @@ impl Summary {
     }
 }
 
+/// The order is that of trust: first if anything was measured, then which arms did equal work, and only then
+/// times and ratios. A run without rounds is an error, unless it met its limit, which is a result. Quantiles
+/// are withheld last, since that depends on the check of the run's timing.
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
     let plan = &record.header.plan;
     if rounds.keys().is_empty() && !is_limit_met(record) {

@@ -7,6 +7,9 @@ use crate::text;
 
 const NOTES_MAX: usize = 3;
 
+/// One or several warnings of a kind as they are printed. The list of a report keeps each warning by itself,
+/// since JSON readers search it by arm; only pages and terminals see merged ones. `loud` is `true` if any of
+/// them is.
 pub(crate) struct DisplayedWarning {
     pub(crate) kind: String,
     pub(crate) loud: bool,
@@ -105,6 +108,8 @@ fn distance(ratio: &Figure) -> f64 {
     if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
 }
 
+/// Texts for kinds that many arms have at once. The worst case stands for all, because it decides what to do.
+/// Kinds without a text here occur once in a run, and keep their own.
 fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     let arms = text::counted(number, "arm");
     match worst {

@@ -16,6 +16,8 @@ impl Warning {
     }
 }
 
+/// One arm of the match for each kind, so that a new warning does not compile without a text. The sentence
+/// states the problem and its size; the remedy is separate, since some formats print only the first.
 fn text(warning: &Warning) -> String {
     match warning {
         Warning::UnequalWork { arm, rounds } => format!(
@@ -94,6 +96,8 @@ fn advice(warning: &Warning, options: Options) -> String {
     }
 }
 
+/// Remedies that depend on nothing but the kind. An empty text is replaced by `advice`, which knows the
+/// options of the run. "Do not use this run" is reserved for doubts that concern ratios too.
 fn fixed(warning: &Warning) -> &'static str {
     match warning {
         Warning::Disturbed { .. } => {
@@ -154,6 +158,8 @@ fn samples(options: Options, phrase: &str) -> String {
     }
 }
 
+/// Texts of the warnings on the scatter of times, apart from the others to keep both functions short. `None` for
+/// every other kind, which `text` handles itself.
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(

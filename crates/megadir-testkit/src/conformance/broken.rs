@@ -40,6 +40,10 @@ impl megadir::Reader for Relay {
     }
 }
 
+/// The error is injected at each call in turn, from the first to one past the end, because a backend that
+/// reads ahead has its errors at other calls than it returns them. Batches before the error must still be
+/// returned: callers use what was listed. Descriptors are counted at the end, which also finds threads that
+/// were not joined.
 pub(super) fn every_call(ground: &Ground) {
     let path = Flat::plain(1500).ensure(&ground.directory);
     let directory = Dir::open(&path).unwrap();
@@ -90,6 +94,9 @@ pub(super) fn dropped_early(ground: &Ground) {
     assert_eq!(settled(|| descriptors_below(&path)), 0, "descriptors left open");
 }
 
+/// Each bad value alone, with all others good, so that the refusal can only be due to it. Serial backends
+/// must refuse threads and shares instead of ignoring them. The smallest buffer that is accepted must list
+/// correctly, since every longer name then takes a call of its own.
 pub(super) fn options(ground: &Ground) {
     let path = Flat::plain(5000).ensure(&ground.directory);
     let directory = Dir::open(&path).unwrap();
@@ -146,6 +153,10 @@ fn links(ground: &Ground) {
     std::fs::remove_file(&link).unwrap();
 }
 
+/// Root may list everything, so the reader runs as another user, who owns the directories. The error must be
+/// the kernel's refusal and not an empty listing. A file system may refuse what the mode permits (a server
+/// with its own rules), so the backend is compared with a plain attempt. Modes are restored at the end,
+/// because the directory is removed by the same user.
 #[cfg(target_os = "linux")]
 pub(super) fn permissions(ground: &Ground) {
     use crate::seen::{Seen, drain};

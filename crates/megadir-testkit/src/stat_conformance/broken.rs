@@ -143,6 +143,9 @@ pub(super) fn dropped_early(ground: &Ground) {
 
 const EACCES: i32 = 13;
 
+/// A directory that may be listed but not searched is the case in which names are known and attributes are
+/// not: each row must have the kernel's error and no attribute, instead of an error for the whole listing.
+/// Run as another user, since root may search everything.
 pub(super) fn permissions(ground: &Ground) {
     const ENTRIES: u64 = 700;
     // The mount's root may be closed to other users.

@@ -120,6 +120,9 @@ fn may_be_old(ground: &Ground, directory: &Dir) -> bool {
     ground.is_by_inode() || directory.file_system() == FileSystem::Fuse
 }
 
+/// Each entry that was listed is replaced by another file right before it is examined. The row must be that
+/// of the new file as a whole, never a mixture of both: attributes that come from several calls or from a
+/// cache would show here. Where the file system may return old attributes, the whole old row is accepted too.
 pub(super) fn replaced(ground: &Ground) {
     in_every_way(ground, "replaced", |path, directory, way| {
         let before = oracle(path);
@@ -178,6 +181,10 @@ fn entry_path(directory: &Path, name: &[u8]) -> PathBuf {
     directory.join(megadir::names::to_os(name).unwrap())
 }
 
+/// A thread changes a part of the entries while all strategies examine the directory; the entries that it
+/// leaves alone must have their attributes. A panic of a check is kept until the writer has been joined,
+/// because the directory is still in use until then. At least one change must have been made, or the test
+/// would pass without a writer.
 pub(super) fn beside_a_writer(ground: &Ground) {
     let path = ground.directory.join(format!("beside-{}", ground.stat_backend.name()));
     std::fs::create_dir(&path).unwrap();

@@ -172,6 +172,9 @@ pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [
     found
 }
 
+/// Every strategy with one thread and with several, over the listings that differ in what a thread gets: raw
+/// batches, batches of the standard library, shares of a directory. Windows are both smaller and larger than
+/// the trees of the suite, since the last window of a listing is a case of its own.
 pub fn ways(
     stat_backend: &'static dyn StatBackend,
     directory: &Dir,

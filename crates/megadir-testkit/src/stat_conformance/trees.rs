@@ -154,6 +154,9 @@ pub fn oracle(directory: &Path) -> Truth {
         .collect()
 }
 
+/// The oracle comes from the standard library, and from one call of `statx` for what that lacks: birth time
+/// and mount. A field is in `have` only if the file system returned it, so that a backend that invents a
+/// birth time is found. Where both sources have a value they must agree.
 pub fn of(path: &Path) -> Attributes {
     let metadata = std::fs::symlink_metadata(path).unwrap();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

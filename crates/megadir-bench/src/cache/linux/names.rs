@@ -46,6 +46,10 @@ pub(super) struct CachedNames {
 }
 
 impl CachedNames {
+    /// Drops until nothing remains, at least twice, and at most `DROPS_MAX` times with growing pauses in
+    /// between. The sample must be in the cache before: otherwise its absence afterwards would prove nothing.
+    /// The first counts that passed become the floor of this file system, because its mount itself keeps some
+    /// inodes, and later drops are measured against it. Called on the run's thread before a cold block.
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,

@@ -19,6 +19,9 @@ pub(crate) fn fingerprint(top: Borrowed<'_>, control: RunControl<'_>) -> Result<
     Ok(found)
 }
 
+/// Sums are commutative, so the order of the listing does not matter, and no list of the tree is kept: only
+/// the directories of the open level. The path is a hash that extends the hash of its parent. A data set that
+/// is missing altogether has the fingerprint of an empty one, which is a change like any other.
 fn below(
     directory: Borrowed<'_>,
     above: u64,

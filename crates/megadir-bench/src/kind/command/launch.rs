@@ -118,6 +118,9 @@ impl Launcher {
         Ok(Self { child, control: own, output })
     }
 
+    /// The output is read while the program runs, since a full pipe would stop it. The end of the program is
+    /// the answer of the launcher, not the end of the output: a process that the program left behind may keep
+    /// the pipe open. On any error the value is dropped, which kills the process group.
     pub(super) fn run(
         mut self,
         timeout: Duration,

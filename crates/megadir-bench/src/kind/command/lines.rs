@@ -8,6 +8,8 @@ use crate::kind::name_hash;
 /// The rest of a longer line counts as a line of its own.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
+/// `begun` holds the line that is not complete yet, which may be spread over several reads. `directory` is
+/// removed from the start of lines. `hash` is a sum over lines, so programs may print them in any order.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     directory: Vec<u8>,

@@ -56,6 +56,9 @@ pub struct CommandSpec {
 }
 
 /// Programs that do the same work; the first installed one is the baseline.
+///
+/// One section of a study file, with the user's words; whatever is left out has the default of its field.
+/// `name` is part of arms' names in records, so it identifies the task across versions of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGroup {

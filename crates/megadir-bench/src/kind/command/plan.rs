@@ -95,6 +95,10 @@ fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) 
 }
 
 /// `None`, with a note, if the data set must be made and may not be.
+///
+/// Groups may need their files in another layout than the study's, and then get a data set of their own;
+/// groups with equal needs share one. In a directory of the user nothing is written: groups that would change
+/// files or write next to them are left out with a note, and the rest of the study runs.
 fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Option<DataId>, PlanError> {
     let spread = group.spread.as_deref().map(parse_spread).transpose();
     let spread: Option<Spread> = spread.map_err(|reason| PlanError::Data { reason })?;
@@ -129,6 +133,9 @@ fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Opti
     Ok(Some(id))
 }
 
+/// The first program is the baseline, and all others do the same task on the same data. `series` has one
+/// element for each program, to which the arm is added, so that growth can be read over the sizes. The
+/// expected output is not known yet; the trial before the run adds it.
 fn on_data(
     spec: &CommandSpec,
     group: &CommandGroup,

@@ -79,6 +79,11 @@ fn version(_program: &Path) -> Option<String> {
 }
 
 /// First line of `--version`, on standard error if there is none on standard output.
+///
+/// Programs write their version to either stream, and some ignore the option and wait for input or run their
+/// work. So the input is empty, the outputs are files in memory that cannot block, and a program that is not
+/// done in time is killed with its group. The line is for the record: control characters are removed, and its
+/// length is bounded.
 #[cfg(target_os = "linux")]
 fn version(program: &Path) -> Option<String> {
     use std::fs::File;

@@ -32,6 +32,9 @@ const EMPTY_OUT: &str = "empty-out";
 const ALL: &[&str] = &[OUT, OUTPUT, EMPTY, EMPTY_OUT];
 const LINES_MAX: usize = 5_000_000;
 
+/// `own` is `true` if the run made the data set, and so may write next to it. `taken` is the usage of the
+/// last block, as the launcher measured it: the engine's own process has done none of the work. Without
+/// `worker` there is no launcher, and every block fails.
 pub(crate) struct Program<'a> {
     work: CommandWork,
     entries: u64,
@@ -44,6 +47,8 @@ pub(crate) struct Program<'a> {
     taken: Option<BlockUsage>,
 }
 
+/// Where one run of a program takes place. `directory` and `out` are the paths that replace the placeholders
+/// of the command line; `parent` is held open so that the output is removed relative to it and not by a path.
 struct Site<'a> {
     open: &'a Dir,
     directory: OsString,
@@ -263,6 +268,10 @@ fn clean(at: &Site<'_>, names: &[&str]) -> Result<()> {
 }
 
 /// Runs two programs and describes the first line, in byte order, that only one prints.
+///
+/// Both programs run again, because the trial keeps only a count and a hash. Both lists are sorted, so the
+/// first position at which they differ has a line that one of them lacks: the smaller of the two. Beyond
+/// `LINES_MAX` lines only the counts are compared.
 pub(crate) fn printed_otherwise(
     (reference, reference_name): (&mut Program<'_>, &str),
     (other, other_name): (&mut Program<'_>, &str),

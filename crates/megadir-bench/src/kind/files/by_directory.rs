@@ -19,6 +19,9 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
 }
 
+/// Position in a walk over directories in the manner of a program that knows no names: the open directory,
+/// its listing, and the directories that follow. `seen` sums up the names, to be compared with the files that
+/// should be there.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
@@ -140,6 +143,8 @@ fn sync_directory(top: Borrowed<'_>, directory: &[u8], hand: &FileOps<'_>) -> Re
     hand.sync_directory(opened.at())
 }
 
+/// Every `step`-th directory from `first` on: the share of one worker, so that workers never meet in a
+/// directory. `buffer` holds the path of the current one, which is computed and not stored.
 pub(crate) struct Directories<'a> {
     top: Borrowed<'a>,
     all: dataset::Directories<'a>,
@@ -216,6 +221,9 @@ mod stream {
     /// Buffer of one call, bytes; FindFirstFileExW with `LARGE_FETCH` uses the same.
     const BUFFER_BYTES: usize = 64 << 10;
 
+    /// One buffer of entries, as the C library's readdir(3) has it: `names` and `entries` are filled by one
+    /// call and used up before the next one. `begins` is the start of the current name, and `next` the index
+    /// of its entry.
     pub(super) struct Stream {
         directory: Arc<Dir>,
         reader: Box<dyn Reader>,

@@ -37,6 +37,9 @@ pub(crate) fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outc
     move |error| Outcome { stage, step, error }
 }
 
+/// Values that all files of a worker have in common, so that an operation has nothing to decide while it is timed.
+/// `piece` is the buffer for contents. `heartbeat` is increased for each file, since a slow server may take
+/// seconds for one.
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,

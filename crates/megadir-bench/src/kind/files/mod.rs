@@ -53,6 +53,8 @@ pub(crate) fn traits(work: &FileWork) -> Traits {
     Traits { block_ns: BLOCK_NS + work.files() * MAKE_NS, ..Traits::default() }
 }
 
+/// The workload of an arm on single files. The workers of `crew` are prepared by the setup of a block and
+/// used up by it. `entries` counts the files of one tree: each worker has one of its own, or all share one.
 pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
@@ -189,6 +191,10 @@ pub(crate) fn workers_max(plan: &Plan, data: &Data, sharing: Sharing) -> Option<
 }
 
 /// Returns the reason why work is unsupported: no requested property is silently ignored.
+///
+/// Combinations that make no sense are refused as a table, because the reasons are independent and each is a
+/// sentence of its own. Study files and records may have any combination, so this is tested for each arm and
+/// not where the arms are built.
 fn refused(work: &FileWork) -> Option<String> {
     let FileWork { operation, access, sync, owner_and_mode, workers, .. } = work;
     let writes = matches!(operation, FileOperation::Create | FileOperation::Rewrite);

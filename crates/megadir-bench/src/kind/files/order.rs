@@ -45,6 +45,10 @@ impl Order {
     }
 }
 
+/// The order comes from a real listing, because that of the kernel cannot be computed. Each name is looked up
+/// by the hash of its path in a sorted table, which takes 12 bytes for a file instead of its name. Files that
+/// were not listed are added at the end and counted as wrong, so that the worker still processes all of its
+/// files.
 fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64)> {
     let mut keys = Vec::with_capacity(set.count as usize);
     let directories = directories(set, control, |directory, file, nth| {
@@ -106,6 +110,8 @@ pub(crate) struct Batch {
     contents: Vec<u8>,
 }
 
+/// One file, prepared before its operation is timed. `file_at` is the offset of the name within the path, and
+/// `content_at` that of the content in the batch's bytes.
 #[derive(Debug)]
 struct Next {
     index: u64,

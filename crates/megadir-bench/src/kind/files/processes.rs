@@ -59,6 +59,14 @@ impl Processes {
         Ok(all)
     }
 
+    /// Three steps, each completed by all workers before the next: everything is sent, all are waiting, all
+    /// are released at once. A worker that fails early is found before the release. Times of single
+    /// operations are merged one worker after the other, since histograms of many workers would take much
+    /// memory together.
+    ///
+    /// ```text
+    /// run: data, Go --> workers: Waiting --> run: let_go --> workers: the block --> Done(report, times)
+    /// ```
     pub(crate) fn work(
         &mut self,
         data: &Dir,

@@ -45,6 +45,10 @@ const INTERRUPTED: u8 = 130;
 const BARRIERS: usize = 101;
 const COORDINATIONS: usize = 11;
 
+/// The ranks as rank 0 and as each other rank sees them. `facts` was gathered at the start and is recorded.
+/// The cells are changed through a shared reference, because workloads hold one; all calls are made on the
+/// thread that initialized MPI. After `lost` no message is sent any more: a rank that is gone would never
+/// receive it.
 #[derive(Debug)]
 pub struct RankWorkers {
     pub(crate) world: World,
@@ -222,6 +226,9 @@ impl RankWorkers {
         Some(times)
     }
 
+    /// A note on facts that no block shows: costs of the coordination, different mounts, and a rank that is
+    /// always the last. The last point is stated with counts, since one rank must be the last in each block,
+    /// and only a large share is a sign of a slow host.
     pub(crate) fn summary(&self) -> String {
         let Ranks { library, hosts, barrier_ns, coordination_ns, .. } = &self.facts;
         let counted =
@@ -301,6 +308,9 @@ impl RankWorkers {
         }
     }
 
+    /// A rank must reach the barrier even if it cannot work, because the others wait in it; its error is
+    /// reported after that. An error of the barrier itself comes first, since the times mean nothing then. A
+    /// rank without workers takes part with no files.
     pub(crate) fn work_own(
         &self,
         mut workers: Vec<Worker>,

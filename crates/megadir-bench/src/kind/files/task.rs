@@ -14,6 +14,8 @@ use crate::os::{self, At};
 
 const STEP: u64 = 1024;
 
+/// All that a worker needs to compute its files, however it was started: as a thread, a process or a rank. It
+/// is sent once for each block, and holds no names, so its size does not depend on the number of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) work: FileWork,
@@ -25,6 +27,9 @@ pub(crate) struct Task {
     pub(crate) worker: u32,
 }
 
+/// Numbers of the files of one worker: the n-th is (`from` + n) · `stride` +
+/// `offset`. In a shared
+/// tree the stride is the number of workers, so that all of them work in every directory; otherwise it is 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     pub(crate) files: Files,

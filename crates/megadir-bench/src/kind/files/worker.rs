@@ -16,6 +16,9 @@ use crate::kind::UsageFields;
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
 
+/// Prepared before the barrier and consumed by the block. `batch` has names and contents of the next
+/// `batched` files. `wrong` counts what the preparation found to be different, and is added to the block's
+/// count. `expected` is the checksum of the names that a listing should see.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) task: Task,
@@ -28,6 +31,8 @@ pub(crate) struct Worker {
     expected: Checksum,
 }
 
+/// Result of one worker for one block. The block lasts from the earliest start to the latest end, which is
+/// why both are absolute; those of ranks are set apart, since hosts have different clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// On the monotonic clock, which all processes of a host share, nanoseconds; 0 for ranks.
@@ -147,6 +152,10 @@ impl Worker {
         })
     }
 
+    /// Names and contents are computed a batch at a time, in pauses that are not part of any operation:
+    /// computing them all in advance would take the memory of the data set. The choice between access by name
+    /// and by directory is made for each batch, outside the timed closure, so that it costs no operation
+    /// anything.
     fn by_number(
         &mut self,
         top: &Dir,

@@ -53,6 +53,10 @@ mod linux {
     }
 
     /// Vanished entries keep empty attributes and are counted.
+    ///
+    /// One call for each name, in the order of the names in the arena, with the fields that `ls -l` prints.
+    /// After sorting this order differs from that of the inodes on disk, which is part of what the study
+    /// measures.
     pub(crate) fn stat_names(
         directory: &Dir,
         arena: &mut NameArena,
@@ -86,6 +90,10 @@ mod linux {
     }
 
     /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no error.
+    ///
+    /// The two calls that `ls -l` makes for each entry beyond its attributes, by path as `ls` makes them.
+    /// Most file systems have neither attribute, and the calls return an error that `ls` ignores; their cost
+    /// is the point.
     pub(crate) fn query_extended(
         directory: &Dir,
         arena: &mut NameArena,

@@ -12,6 +12,9 @@ use serde::Deserialize;
 pub(crate) use plan::{chosen, of_study, traits};
 pub(crate) use run::Listing;
 
+/// Section of a study on listings: every reading is compared with the baseline, two programs are decomposed
+/// into steps, and readings are followed over sizes. `windows` replaces the rest there, since Linux's
+/// readings do not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
     pub baseline: Reading,
@@ -21,6 +24,8 @@ pub struct ListSpec {
     pub windows: Option<WindowsSpec>,
 }
 
+/// The counterpart of the study on Windows, with a question of its own. `unlike` states in which way it
+/// differs from the published source, and is printed with the result.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
@@ -66,6 +71,8 @@ pub struct CompareSpec {
     pub arms: Vec<ArmSpec>,
 }
 
+/// Two programs as lists of steps. Each step is a reading that does everything of the step before it and one
+/// thing more, so that the difference of two neighbours is the cost of that thing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecomposeSpec {
@@ -88,6 +95,8 @@ pub struct StepSpec {
     pub stage: Option<Stage>,
 }
 
+/// The same readings at several sizes, from which the report computes how the time grows. Fractions instead
+/// of numbers, because the sizes of the presets differ.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrowSpec {

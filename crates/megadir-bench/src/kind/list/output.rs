@@ -14,6 +14,9 @@ const WRITE_BYTES: usize = 4096;
 const READ_BYTES: usize = 16 << 10;
 const LINE_BYTES_MAX: usize = 1024;
 
+/// Output of one listing. `text` is written when it has 4096 bytes, as a C stream does. The counts prove that
+/// the reader at the other end of the pipe received every line: lines, plus headings, plus the newlines in
+/// names.
 #[derive(Default)]
 pub(crate) struct Sink {
     pub(crate) text: Vec<u8>,
@@ -195,6 +198,8 @@ fn kind(kind: FileType) -> &'static [u8] {
     }
 }
 
+/// Attributes of one entry that `ls -l` prints, in 32 bytes: the arena has
+/// one for each name, in the order of the names. A vanished entry has zeros.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {

@@ -37,6 +37,9 @@ impl Listing {
         self.stages.contains(&stage)
     }
 
+    /// The stages run in the order of the programs, and each is chosen by the plan, not by the machine. The
+    /// reader is closed before sorting, as the programs do. Entries that vanished are subtracted, so that the
+    /// count differs from the expected one, and the block is not compared.
     fn run_into(&self, directory: &Dir, control: RunControl<'_>, sink: &mut Sink) -> Result<Counted> {
         let (keeps, formats_raw) = (self.has(Stage::Keep), self.has(Stage::FormatRaw));
         let (mut seen, mut arena) = (Seen::default(), NameArena::default());

@@ -50,6 +50,8 @@ pub(crate) fn traits(keys: Keys, entries: u64) -> Traits {
     Traits { block_ns: 3 * BLOCK_NS, cold_operations: Some(cold), names: Some(SAMPLE_MAX) }
 }
 
+/// One cell of the crossing of axes; two variants that differ in one field are a pair.
+/// The first variant of the crossing is the baseline of the group that compares all of them.
 #[derive(Clone, Copy, PartialEq)]
 struct Variant {
     call: LookupCall,
@@ -59,6 +61,8 @@ struct Variant {
     keys: Keys,
 }
 
+/// The axes are crossed completely, and each question of the study is a set of pairs that differ in one axis
+/// alone. An arm may be in several pairs, and is measured once.
 pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     let all = cross(spec, arms);
     if let Some((_, baseline)) = all.first() {

@@ -109,6 +109,9 @@ pub(crate) fn useless(state: CacheState) -> Option<&'static str> {
     (state == CacheState::DataCold).then_some("makes no difference: removing reads no file contents")
 }
 
+/// Each variant is a chain: a tree is created, untimed as far as the comparison is concerned, and removed.
+/// The plain loop in the first directory count is the baseline, in each cache state. Several workers are
+/// measured only where there are enough directories to divide.
 pub(crate) fn removals(
     spec: &RemoveSpec,
     made: &Made,
@@ -172,6 +175,9 @@ fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)],
     arms.answers("workers");
 }
 
+/// Creation and removal share one data set. The number of files is made divisible by the number of
+/// directories with ranks, so that all of them remove equal trees. The state of the cache belongs to the
+/// removal alone: the files that the first step wrote are dropped before the second.
 fn chain_of(
     spec: &RemoveSpec,
     made: &Made,
@@ -233,6 +239,8 @@ impl Share {
     }
 }
 
+/// One removal of a tree, once per block. `files` is the number that must be gone afterwards. `names` are
+/// listed before the block, since a shell would have expanded them before `rm` starts.
 pub(crate) struct Removal {
     work: RemoveWork,
     share: Share,

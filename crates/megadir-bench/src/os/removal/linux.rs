@@ -17,6 +17,10 @@ pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], heartbeat: 
     remove_below(directory, keep, 0, heartbeat)
 }
 
+/// Entries are removed while they are listed, and some file systems skip entries then, so the directory is
+/// listed again until a pass finds none. A file costs one call, since `unlinkat` itself reports that the
+/// entry is a directory. An entry that vanished is no error. `keep` is the marker, which must outlive
+/// everything else.
 fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     if depth > DEPTH_MAX {
         return Err(io::Error::other("directories are nested deeper than this program creates them"));

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use super::Answer;
 use crate::ui::escape;
 
+/// The directory is written apart from the other members, because its name may be no UTF-8 and is escaped
+/// byte by byte. `measured` and `not_measured` exclude each other: the second one is the reason.
 pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
     let Answer { look, advice, of_directory, run, left: _ } = answer;
     let facts = &look.limits.facts;
@@ -86,6 +88,8 @@ fn holds(holds: &Capacity) -> Value {
     }
 }
 
+/// Verdicts are those of the report; a comparison without one is inconclusive. `trusted` is `false` if one
+/// directory differed from itself, and then no figure here should be used.
 fn measured(run: &Run, pattern: Pattern) -> Value {
     let measured = &run.measured;
     let contrasts = measured.contrasts.iter().map(|contrast| {

@@ -155,6 +155,9 @@ fn code(args: &Args, layout: &Layout, language: Language) -> Result<String, CliE
     })
 }
 
+/// Everything that text and JSON print. A measurement that did not take place is no error: `run` has the
+/// reason, and the limits alone decide. `of_directory` is `true` if the number of files is that of the
+/// directory, because none was given.
 struct Answer {
     look: Look,
     advice: Advice,
@@ -164,6 +167,9 @@ struct Answer {
     left: Option<RunError>,
 }
 
+/// The measurement comes before the advice, and an interruption ends the command without one, since half an
+/// answer looks like a whole one. Files that could not be removed do not suppress the answer; they are
+/// reported with it, and change the exit code.
 fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;

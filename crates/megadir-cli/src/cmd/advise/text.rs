@@ -128,6 +128,9 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// One line for each layout, with all phases, so that a layout that is faster in one and slower in another is
+/// seen as such. Only the first line has a label. The number of files is stated against the requested one,
+/// since a measurement of fewer files shows less.
 fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let run = match &answer.run {
         Ok(run) => run,
@@ -182,6 +185,9 @@ fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
     remarks.join("; ")
 }
 
+/// Comparisons that more time could decide, with the time that is expected to suffice. `None` if the limits
+/// decided, since no measurement would change the answer. The option is written out only once, ready to be
+/// typed.
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
     if answer.advice.rule.rests_on_limits {
@@ -267,6 +273,8 @@ fn instead(by_name: &Candidate) -> String {
     )
 }
 
+/// The capacity with the assumption on which it rests most, the length of the names, and how to change it.
+/// The two figures are the number at which a create fails and the number to plan for, which leaves a margin.
 fn limits(answer: &Answer) -> String {
     let Answer { look, advice, .. } = answer;
     let names = &look.limits.facts.names;

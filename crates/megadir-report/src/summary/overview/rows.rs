@@ -102,6 +102,9 @@ struct Pair {
     than: usize,
 }
 
+/// All comparisons of the overview are one family, with those over all rows first, and one adjustment covers
+/// them. Otherwise a table of many cells would always have a few stars by chance. A row's mark needs a proof
+/// against each other comparable column, so it is set after all pairs are judged.
 pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
     let mut pairs = Vec::new();
     let mut family = Vec::new();

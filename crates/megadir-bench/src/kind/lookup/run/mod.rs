@@ -27,6 +27,9 @@ pub(crate) const NAMES_MAX: u64 = 4096;
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
+/// `names` are drawn before a block and reused cyclically within it, if the block has more operations than
+/// names. `blocks` counts the blocks so far, so that absent names are new in each of them: a repeated one
+/// would be answered from a negative entry.
 pub(crate) struct Lookup<'a> {
     presence: Presence,
     keys: Keys,
