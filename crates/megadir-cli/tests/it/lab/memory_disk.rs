@@ -80,11 +80,14 @@ fn a_study_on_disks_in_memory_records_them_and_leaves_none() {
     assert!(!text(&report.stdout).contains("may cache it"), "{}", text(&report.stdout));
 }
 
+/// Name of a phase of a run, and whether the run has reached it.
+type Phase<'a> = (&'a str, &'a dyn Fn(&Running) -> bool);
+
 #[test]
 fn after_a_kill_the_devices_are_removed() {
     require!(zram());
     let makes = |run: &Running| descendants(run.id()).iter().any(|(_, name)| name.starts_with("mk"));
-    let phases: [(&str, &dyn Fn(&Running) -> bool); 5] = [
+    let phases: [Phase<'_>; 5] = [
         ("a device added", &|run| !of_run(run).is_empty()),
         ("mkfs runs", &makes),
         ("data made", &|run| run.files_made() > 100),
