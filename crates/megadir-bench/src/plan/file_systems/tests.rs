@@ -310,7 +310,7 @@ fn a_stated_limit_is_that_of_each_disk() {
         }
     }
     assert!(all[0].is_ok(), "{:?}", all[0].as_ref().err());
-    assert!(all[38].is_err(), "{:?}", all[38].as_ref().map(|plan| expected(plan)));
+    assert!(all[38].is_err(), "{:?}", all[38].as_ref().map(expected));
 }
 
 #[test]
