@@ -29,7 +29,7 @@
 //! * Parent directories stay open. A directory with too many subdirectories is read further through its own handle.
 //! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure.
 //!
-//! [`budget`] selects what has to go from a cache. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
+//! [`budget`] selects the files that have to go from a cache. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
 //! of an entry and refuses protected ones.
 
 #[cfg(any(target_os = "linux", windows))]
@@ -145,6 +145,13 @@ impl<'a> RemoveOptions<'a> {
 impl RemoveOptions<'_> {
     fn removes_all(&self) -> bool {
         self.name.is_none() && self.keep_newest.is_none() && self.conditions.is_none_or(Conditions::is_none)
+    }
+
+    /// Takes back the announcement of an entry that is not removed.
+    fn take_back(&self, path: impl FnOnce() -> std::path::PathBuf, why: &str) {
+        if let Some(on_stay) = self.on_stay.filter(|_| self.on_removal.is_some()) {
+            on_stay(&path(), why);
+        }
     }
 
     fn accepts_name(&self, place: &Place, name: &[u8]) -> bool {

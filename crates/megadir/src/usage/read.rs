@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::{Item, Subtree, Tally, Usage};
@@ -16,7 +16,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::tree_path::TreePath;
-use crate::walk::collect::{Collect, Message, Progress, collect};
+use crate::walk::collect::{Collect, Message, Progress, Unexamined, collect};
 use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions};
 
 struct Counting<'r> {
@@ -127,7 +127,7 @@ fn counts_subdirectories(file_system: FileSystem) -> bool {
 
 /// The flat case. Returns the subdirectories that were found after all. Entries are counted on the caller's
 /// thread, since the threads of the listing read attributes, which takes longer than counting. A failure ends
-/// the listing and is an event: what was counted stays.
+/// the listing and is an event: counted entries stay.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (Dir, &Subtree),
@@ -158,7 +158,7 @@ fn listing(
                 below.extend(directories.filter(|item| enters(item.name)).map(|item| item.name.to_vec()));
                 let read = progress.read.fetch_add(counted.entries, Ordering::Relaxed) + counted.entries;
                 flow = watch(TreeEvent::Read(read));
-                if let Some(message) = counted.message(&path) {
+                if let Some(message) = counted.unexamined.message(&path) {
                     flow = if flow.is_break() { flow } else { watch(message.event()) };
                 }
             }
@@ -213,7 +213,7 @@ impl Collect<Subtree> for Counting<'_> {
                 let entries = batch.entries().zip(attributes);
                 let counted = count(&mut self.tally, (subtree, directory.below()), entries, self.conditions);
                 progress.read.fetch_add(counted.entries, Ordering::Relaxed);
-                counted.message(directory)
+                counted.unexamined.message(directory)
             }
             (WalkItem::End { directory }, Some(subtree)) => {
                 if self.failed.is_empty() || !self.failed.remove(&**directory) {
@@ -238,15 +238,7 @@ impl Collect<Subtree> for Counting<'_> {
 #[derive(Default)]
 struct Counted {
     entries: u64,
-    unexamined: u64,
-    first_unexamined: Option<(Vec<u8>, i32)>,
-}
-
-impl Counted {
-    fn message(self, directory: &Path) -> Option<Message> {
-        let (first, errno) = self.first_unexamined?;
-        Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.unexamined })
-    }
+    unexamined: Unexamined,
 }
 
 fn count<'e>(
@@ -265,8 +257,7 @@ fn count<'e>(
             continue;
         }
         if attributes.error != 0 {
-            counted.unexamined += 1;
-            counted.first_unexamined.get_or_insert_with(|| (entry.name.to_vec(), attributes.error));
+            counted.unexamined.note(entry.name, attributes.error);
         }
         tally.add(directory, &Item::new(&entry, attributes));
         counted.entries += 1;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -34,6 +34,26 @@ pub enum Message {
     },
     /// [`TreeEvent::OtherMount`].
     OtherMount(PathBuf),
+}
+
+/// Entries of a batch whose attributes could not be read: their number, and the name and errno of the first.
+#[derive(Debug, Default)]
+pub(crate) struct Unexamined {
+    count: u64,
+    first: Option<(Vec<u8>, i32)>,
+}
+
+impl Unexamined {
+    pub(crate) fn note(&mut self, name: &[u8], errno: i32) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (name.to_vec(), errno));
+    }
+
+    /// `None` if there are none.
+    pub(crate) fn message(self, directory: &Path) -> Option<Message> {
+        let (first, errno) = self.first?;
+        Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.count })
+    }
 }
 
 impl Message {

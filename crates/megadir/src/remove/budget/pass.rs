@@ -5,7 +5,6 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::mem::take;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +22,7 @@ use crate::file_type::FileType;
 use crate::policy::processors;
 use crate::remove::progress::FileId;
 use crate::threads::lock;
-use crate::walk::collect::{Collect, Message, Progress, collect};
+use crate::walk::collect::{Collect, Message, Progress, Unexamined, collect};
 use crate::walk::{TreeEvent, Walk, WalkItem, WalkOptions};
 
 const WANT: StatMask = StatMask::TYPE
@@ -55,7 +54,7 @@ pub(super) struct Reading {
     pub(super) conditions: Arc<Conditions>,
     /// Exclusions alone: what other conditions protect, a greatest depth as well, counts.
     pub(super) sight: Arc<Conditions>,
-    /// Start of the run. What has this time or a later one stays.
+    /// Start of the run. Files with this time or a later one stay.
     pub(super) began: Time,
     pub(super) threads: Option<usize>,
     pub(super) mount: Option<u64>,
@@ -66,14 +65,14 @@ pub(super) struct Reading {
 /// Sums of a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
-    /// A directory was found at two places, because it was renamed meanwhile: what is in it may have counted twice.
+    /// A directory was found at two places, because it was renamed meanwhile: its files may have counted twice.
     pub(super) is_unsound: bool,
     /// Entries and directories that could not be read.
     pub(super) unread: u64,
     /// All regular files.
     pub(super) held: Amount,
     /// Files among these that have not changed since the start. Only they make others go: a file that is renamed while the tree is read may
-    /// be found twice, and what is new is left to the next run.
+    /// be found twice, and new files are left to the next run.
     pub(super) settled: Amount,
     /// Files among these with several names.
     pub(super) linked: Amount,
@@ -90,9 +89,9 @@ struct Found {
     oldest: Option<Oldest>,
     linked: HashSet<FileId>,
     directories: HashSet<FileId>,
-    /// Hashes of the second paths of directories that were found twice, or that are excluded by another name: what is in them does not count.
+    /// Hashes of the second paths of directories that were found twice, or that are excluded by another name: files in them do not count.
     hidden: HashSet<u64>,
-    /// Hashes of the paths of directories that were renamed since the start: what is in them makes nothing else go.
+    /// Hashes of the paths of directories that were renamed since the start: files in them make nothing else go.
     renamed: HashSet<u64>,
 }
 
@@ -156,7 +155,7 @@ impl Reading {
     pub(super) fn time(&self, file: &Attributes) -> Option<Time> {
         let needed = self.conditions.by.want() | StatMask::CHANGED | StatMask::INODE | StatMask::DEVICE;
         let time = last_sign(self.conditions.by, self.began, file);
-        // Whatever orders them: none of its times may be that of a use since.
+        // Whatever orders them: none of its times may show a use since.
         let last = [file.modified, file.accessed].into_iter().fold(time, Time::max);
         (file.have.contains(needed) && last < self.began).then_some(time)
     }
@@ -199,11 +198,11 @@ impl Collect<()> for Scanning<'_> {
 }
 
 impl Scanning<'_> {
-    /// Adds the files of a batch. Returns those that could not be examined.
+    /// Adds the files of a batch. Returns the files that could not be examined.
     fn files(&mut self, directory: &DirPath, batch: Batch<'_>, attributes: &[Attributes]) -> Option<Message> {
         let (reading, conditions) = (self.reading, &*self.reading.conditions);
         let (place, sight) = (conditions.place(directory.below()), reading.sight.place(directory.below()));
-        let (mut path, mut above, mut unread) = (take(&mut self.path), None, Unread::default());
+        let (mut path, mut above, mut unread) = (take(&mut self.path), None, Unexamined::default());
         let mut found = lock(self.found);
         if is_below(&found.hidden, directory) {
             self.path = path;
@@ -215,7 +214,11 @@ impl Scanning<'_> {
                 note_excluded(reading, row);
                 continue;
             }
-            if unread.is_unread(entry.name, row) || self.is_mounted(row) {
+            // One that has vanished is no failure, and holds nothing.
+            if row.error != 0 && !row.has_vanished() {
+                unread.note(entry.name, row.error);
+            }
+            if row.error != 0 || self.is_mounted(row) {
                 continue;
             }
             if row.kind == FileType::Directory {
@@ -259,9 +262,8 @@ impl Scanning<'_> {
 impl Found {
     fn add(&mut self, time: Time, path: &[u8], row: &Attributes, one: &Amount) {
         let Some(oldest) = &mut self.oldest else { return };
-        if oldest.is_new(time, path) {
+        if oldest.add(time, path, one.bytes, print(row)) {
             self.sums.removable.add(one);
-            oldest.add(time, path, one.bytes, print(row));
         }
     }
 
@@ -279,7 +281,7 @@ impl Found {
         if is_excluded || !is_first {
             self.hidden.insert(of_path());
         }
-        // With more, what is in them counts as what is in others.
+        // With more, files in them count as others do.
         if is_renamed(began, row) && self.renamed.len() < DIRECTORIES_MAX {
             self.renamed.insert(of_path());
         }
@@ -324,29 +326,6 @@ fn note_excluded(reading: &Reading, row: &Attributes) {
         if excluded.len() <= EXCLUDED_MAX {
             excluded.insert((row.device, row.inode));
         }
-    }
-}
-
-/// Entries whose attributes could not be read. They stay, and count nothing.
-#[derive(Debug, Default)]
-struct Unread {
-    count: u64,
-    first: Option<(Vec<u8>, i32)>,
-}
-
-impl Unread {
-    /// Also of an entry that has vanished, which is no failure.
-    fn is_unread(&mut self, name: &[u8], row: &Attributes) -> bool {
-        if row.error != 0 && !row.has_vanished() {
-            self.count += 1;
-            self.first.get_or_insert_with(|| (name.to_vec(), row.error));
-        }
-        row.error != 0
-    }
-
-    fn message(self, directory: &Path) -> Option<Message> {
-        let (first, errno) = self.first?;
-        Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.count })
     }
 }
 

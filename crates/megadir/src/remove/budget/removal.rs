@@ -14,8 +14,7 @@ use super::{Outcome, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::mount_traits::is_read_only;
-use crate::pace::SLEEP_MAX;
-use crate::remove::engine::wait;
+use crate::remove::engine::{Turn, announce};
 use crate::remove::progress::{Call, Counts};
 use crate::remove::{Progress, RemoveOptions, Removed};
 use crate::threads::lock;
@@ -28,7 +27,6 @@ const COUNT_AFTER_TIMES: u32 = 4;
 /// Waits for space that the file system frees late, as btrfs and XFS do.
 const WAITS: u32 = 10;
 const WAIT: Duration = Duration::from_millis(100);
-const SLEEP_MIN: Duration = Duration::from_millis(1);
 
 pub(super) const USED: &str = "stays: it was used, changed, replaced or moved meanwhile";
 pub(super) const GONE: &str = "another process has moved, removed or covered it";
@@ -38,8 +36,7 @@ struct Run<'r> {
     options: &'r RemoveOptions<'r>,
     call: Call<'r>,
     is_read_only: bool,
-    has_place: bool,
-    owed: Duration,
+    turn: Turn<'r>,
     counted: Instant,
     count_took: Duration,
 }
@@ -53,7 +50,7 @@ enum Judged {
 }
 
 impl Selection {
-    /// Removes what was selected. Of the options, `workers` is of no effect: files go in their order, one by one. Errors: an option is set
+    /// Removes the selected files. Of the options, `workers` is of no effect: files go in their order, one by one. Errors: an option is set
     /// that a selection excludes, another directory has taken the place, or the tree cannot be read again. Other failures are reported to
     /// [`RemoveOptions::on_failure`].
     pub fn remove(&mut self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
@@ -62,8 +59,7 @@ impl Selection {
             options,
             call: Call::new(progress),
             is_read_only: options.dry_run && is_read_only(&self.directory),
-            has_place: false,
-            owed: Duration::ZERO,
+            turn: Turn::new(options, progress),
             counted: Instant::now(),
             count_took: Duration::ZERO,
         };
@@ -80,7 +76,7 @@ impl Selection {
     fn check_options(&self, options: &RemoveOptions<'_>) -> Result<()> {
         let others = [
             (options.cross_mounts, "cross_mounts"),
-            (options.conditions.is_some(), "conditions, which are those of the selection"),
+            (options.conditions.is_some(), "conditions, which the selection has"),
             (options.name.is_some(), "name"),
             (options.keep_newest.is_some(), "keep_newest"),
             (options.counts_once, "counts_once"),
@@ -96,7 +92,7 @@ impl Selection {
         }
     }
 
-    /// The selection may be as old as the answer to a question, and have counted twice what was renamed meanwhile.
+    /// The selection may be as old as the answer to a question, and have counted renamed files twice.
     fn count_first(&mut self, run: &mut Run<'_>) -> Result<()> {
         if run.options.dry_run || self.need == 0 {
             return Ok(());
@@ -131,8 +127,8 @@ impl Selection {
     fn rounds(&mut self, run: &mut Run<'_>) -> Result<()> {
         loop {
             while let Some(row) = self.oldest.rows().get(self.next).copied() {
-                // What is needed is looked up after the wait for a rate.
-                if !run.have_place() || self.is_done(run)? {
+                // The need is looked up after the wait for a rate.
+                if !run.turn.have_place() || self.is_done(run)? {
                     return Ok(());
                 }
                 match self.judge_row(run, &row)? {
@@ -166,7 +162,7 @@ impl Selection {
         Ok(!self.count_in(run)? || self.need == 0)
     }
 
-    /// Collects the files that follow those of before. `false` if there are none.
+    /// Collects the next files in the order. `false` if there are none.
     fn collect(&mut self, run: &mut Run<'_>) -> Result<bool> {
         let Some(last) = self.oldest.rows().last().map(|row| self.oldest.key(row)) else { return Ok(false) };
         // Both would take twice the memory.
@@ -190,7 +186,7 @@ impl Selection {
         if run.options.on_removal.is_some() {
             let first = self.look(&path, row);
             let Look::Same(_) = first else { return self.stays(run, &path, row, &first, false) };
-            if !run.announce(&self.whole(&path)) {
+            if !announce(run.options, run.call.progress, || self.whole(&path), FileType::File) {
                 return Ok(Judged::End);
             }
         }
@@ -221,13 +217,15 @@ impl Selection {
     }
 
     fn remove_found(&mut self, run: &mut Run<'_>, path: &[u8], row: &Row, found: &Found) -> Result<Judged> {
-        run.has_place = false;
+        if !run.turn.take_place() {
+            return Ok(Judged::End);
+        }
         let started = run.options.back_off.then(Instant::now);
         let removed = match run.options.dry_run {
             true => found.refusal(run.is_read_only).map_or(Ok(()), Err),
             false => found.remove(),
         };
-        run.pause_after(started);
+        run.turn.pause_after(started);
         match removed {
             Ok(()) => {}
             Err(Errno::NOENT) => return self.stays(run, path, row, &Look::Gone, true),
@@ -252,8 +250,11 @@ impl Selection {
         look: &Look,
         is_announced: bool,
     ) -> Result<Judged> {
-        let announced = run.options.on_stay.filter(|_| is_announced && run.options.on_removal.is_some());
-        let take_back = |why: &str| announced.iter().for_each(|on_stay| on_stay(&self.whole(path), why));
+        let take_back = |why: &str| {
+            if is_announced {
+                run.options.take_back(|| self.whole(path), why);
+            }
+        };
         let weight = self.reading.measure.of(&Amount { files: 1, bytes: row.bytes });
         match look {
             Look::Same(_) | Look::Changed => {
@@ -298,7 +299,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Waits a moment if the file system has not yet freed what was removed.
+    /// Waits a moment if the file system has not yet freed the removed files.
     fn wait_for_free(&self) {
         for wait in 0..WAITS {
             if self.budget.free(&self.directory).is_none_or(|free| free >= self.outcome.limit) {
@@ -309,40 +310,6 @@ impl Selection {
             } else {
                 std::thread::sleep(WAIT);
             }
-        }
-    }
-}
-
-impl Run<'_> {
-    /// Waits if a rate is set and no slot is held; a file that stays leaves its slot to the next. `false` if the removal is cancelled.
-    fn have_place(&mut self) -> bool {
-        let rate = self.options.entries_per_second_max.filter(|_| !self.options.dry_run);
-        if let Some(rate) = rate
-            && !self.has_place
-        {
-            self.has_place = wait(rate, self.call.progress);
-            return self.has_place;
-        }
-        true
-    }
-
-    /// `false` if the caller ends the removal.
-    fn announce(&self, path: &Path) -> bool {
-        let goes = self.options.on_removal.is_none_or(|announce| announce(path, FileType::File));
-        if !goes {
-            self.call.progress.cancel();
-        }
-        goes
-    }
-
-    fn pause_after(&mut self, started: Option<Instant>) {
-        let Some(started) = started else { return };
-        let progress = self.call.progress;
-        self.owed += progress.back_off.pause(started);
-        while self.owed >= SLEEP_MIN && !progress.is_cancelled() {
-            let slept = self.owed.min(SLEEP_MAX);
-            std::thread::sleep(slept);
-            self.owed -= slept;
         }
     }
 }

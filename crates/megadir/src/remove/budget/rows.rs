@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::attributes::{Attributes, StatMask, Time};
 
-/// Place in the order of removal: oldest first, and those of one time by the bytes of their paths.
+/// Place in the order of removal: oldest first, and files of one time by the bytes of their paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) time: Time,
@@ -68,15 +68,15 @@ impl Oldest {
         Self { rows: Vec::new(), paths: Vec::new(), bytes_max, after, before: None }
     }
 
-    /// `true` for files that a former collection has not had.
-    pub(super) fn is_new(&self, time: Time, path: &[u8]) -> bool {
-        self.after.as_ref().is_none_or(|after| (after.time, after.path.as_slice()) < (time, path))
-    }
-
-    pub(super) fn add(&mut self, time: Time, path: &[u8], bytes: u64, print: u64) {
-        let is_before = |before: &Key| (time, path) < (before.time, before.path.as_slice());
-        if !self.is_new(time, path) || !self.before.as_ref().is_none_or(is_before) {
-            return;
+    /// Adds a file if there is room for it. `false` for one that a former collection has had.
+    pub(super) fn add(&mut self, time: Time, path: &[u8], bytes: u64, print: u64) -> bool {
+        let place = (time, path);
+        let key = |key: &Key| (key.time, key.path.as_slice()).cmp(&place);
+        if self.after.as_ref().is_some_and(|after| key(after).is_ge()) {
+            return false;
+        }
+        if self.before.as_ref().is_some_and(|before| key(before).is_le()) {
+            return true;
         }
         let (begins, length) = (self.paths.len(), path.len() as u32);
         self.paths.extend_from_slice(path);
@@ -84,6 +84,7 @@ impl Oldest {
         if self.bytes() > self.bytes_max && self.rows.len() > ROWS_MIN {
             self.cut();
         }
+        true
     }
 
     fn bytes(&self) -> usize {

@@ -74,7 +74,7 @@ impl Worker<'_, '_, '_> {
                 }
             }
         };
-        self.pause_after(started);
+        self.turn.pause_after(started);
         match removed {
             Ok(()) => {
                 self.counts.entries += 1;
@@ -105,15 +105,13 @@ impl Worker<'_, '_, '_> {
     /// Takes back the announcement of an entry that is not removed.
     fn note_stay(&self, node: &Node, name: &CStr, why: &str) {
         let Shared { options, path, .. } = self.shared;
-        if let Some(on_stay) = options.on_stay.filter(|_| options.on_removal.is_some()) {
-            on_stay(&node.path(path, name.to_bytes()), why);
-        }
+        options.take_back(|| node.path(path, name.to_bytes()), why);
     }
 
     /// Waits for the entry's turn and announces its removal; `false` if it stays.
     pub(super) fn may_remove(&mut self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Shared { options, progress, path, .. } = self.shared;
-        self.take_place() && announce(options, progress, || node.path(path, name), kind)
+        self.turn.take_place() && announce(options, progress, || node.path(path, name), kind)
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
@@ -122,7 +120,7 @@ impl Worker<'_, '_, '_> {
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
             && (kind == FileType::Unknown || options.accepts_type(kind));
         // The name may belong to another entry by now, one that has to stay.
-        if may_go && !self.have_place() {
+        if may_go && !self.turn.have_place() {
             return Examined::Stays;
         }
         if self.shared.is_counted(directory, name) {
@@ -272,7 +270,7 @@ impl Worker<'_, '_, '_> {
 }
 
 /// `false` if the caller ends the removal, and the entry stays.
-pub(super) fn announce(
+pub(in crate::remove) fn announce(
     options: &RemoveOptions<'_>,
     progress: &Progress,
     path: impl FnOnce() -> PathBuf,

@@ -30,6 +30,7 @@ mod start;
 mod still_open;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod window;
 #[cfg(windows)]
 pub(super) mod windows;
@@ -37,7 +38,6 @@ mod worker;
 
 use std::ffi::CStr;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -48,7 +48,7 @@ pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
 #[cfg(target_os = "linux")]
-pub(super) use self::worker::wait;
+pub(super) use self::{entry::announce, turn::Turn};
 
 use self::pool::Pool;
 use self::system::Directory;
@@ -76,8 +76,6 @@ struct Shared<'a> {
     is_read_only: bool,
     /// Entries have been removed before: the attributes of directories may be the removal's own doing.
     is_repeated: bool,
-    /// Most entries per second.
-    rate: Option<NonZeroU32>,
     pool: Pool,
     order: Order,
     ahead: system::Ahead,

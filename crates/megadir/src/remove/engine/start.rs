@@ -1,7 +1,6 @@
 //! Begin and end of a removal: the entry named by the caller.
 
 use std::ffi::{CStr, CString};
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +10,8 @@ use super::leave::{KEEPS_MATCHING, PASSES_MAX};
 use super::node::{FAILED, Node};
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Reader};
-use super::worker::{Frame, Worker, wait};
+use super::turn::{Turn, rate};
+use super::worker::{Frame, Worker};
 use super::{Shared, is_counted, note_counted};
 use crate::conditions::Place;
 use crate::decode::Records;
@@ -81,7 +81,7 @@ pub fn remove_tree(
         Err(error) => {
             let may =
                 !options.dry_run && options.removes_all() && options.keep.is_none() && error != Errno::NOENT;
-            if rate(options).filter(|_| may).is_some_and(|rate| !wait(rate, progress)) {
+            if may && !Turn::new(options, progress).take_place() {
                 return Ok(finish(call));
             }
             if may && !announced(options, progress, &path) {
@@ -142,7 +142,7 @@ impl Root<'_> {
             let (removed, bytes) = if options.dry_run {
                 (self.would_remove(), system::space(&self.descriptor))
             } else {
-                if rate(options).is_some_and(|rate| !wait(rate, progress)) {
+                if !Turn::new(options, progress).take_place() {
                     return;
                 }
                 (system::remove_directory(self.parent, self.name, self.identity), 0)
@@ -284,7 +284,6 @@ fn shared<'a>(
         unconditional: options.removes_all(),
         is_read_only,
         is_repeated: false,
-        rate: rate(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
         // A removal that spares the device for others sends no requests ahead.
@@ -298,10 +297,6 @@ fn shared<'a>(
         open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, system::OPEN_MAX),
         threads: AtomicUsize::new(1),
     }
-}
-
-fn rate(options: &RemoveOptions<'_>) -> Option<NonZeroU32> {
-    options.entries_per_second_max.filter(|_| !options.dry_run)
 }
 
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {

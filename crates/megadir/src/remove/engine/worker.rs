@@ -1,20 +1,18 @@
 //! A worker empties directories down a tree with its own stack, at the rate and with the pauses of the removal.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::Scope;
-use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::node::{FAILED, KEPT, Node};
 use super::pool::Job;
 use super::system::{self, Directory, Errno};
+use super::turn::Turn;
 use super::window::{Names, Window};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
-use crate::pace::{SLEEP_MAX, interval_ns};
-use crate::remove::{Counts, Progress};
+use crate::remove::Counts;
 use crate::threads::{OnPanic, REFUSAL};
 
 const SMALL_ENTRIES: u64 = 64;
@@ -23,7 +21,6 @@ const FEW: usize = 16;
 /// would wait for each other at each level.
 const OFFERED_AFTER: u32 = 32;
 const TOLD_AFTER: u64 = 128;
-const SLEEP_MIN: Duration = Duration::from_millis(1);
 
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
@@ -61,8 +58,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     few: usize,
     waiting_bytes: usize,
     window: Option<Window>,
-    has_place: bool,
-    owed: Duration,
+    pub(super) turn: Turn<'a>,
     pub(super) counts: Counts,
     untold: u64,
     unoffered: u32,
@@ -82,8 +78,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             few: 1,
             waiting_bytes: 0,
             window,
-            has_place: false,
-            owed: Duration::ZERO,
+            turn: Turn::new(shared.options, shared.progress),
             counts: Counts::default(),
             untold: 0,
             unoffered: 0,
@@ -402,47 +397,4 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.counts = Counts::default();
         self.untold = 0;
     }
-}
-
-impl Worker<'_, '_, '_> {
-    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next. `false` if the removal is cancelled.
-    #[inline]
-    pub(super) fn have_place(&mut self) -> bool {
-        if let Some(rate) = self.shared.rate
-            && !self.has_place
-        {
-            self.has_place = wait(rate, self.shared.progress);
-            return self.has_place;
-        }
-        true
-    }
-
-    #[inline]
-    pub(super) fn take_place(&mut self) -> bool {
-        if self.shared.rate.is_none() {
-            return true;
-        }
-        let may_go = self.have_place();
-        self.has_place = false;
-        may_go
-    }
-
-    pub(super) fn pause_after(&mut self, started: Option<Instant>) {
-        let Some(started) = started else { return };
-        let progress = self.shared.progress;
-        self.owed += progress.back_off.pause(started);
-        while self.owed >= SLEEP_MIN && !progress.is_cancelled() {
-            let slept = self.owed.min(SLEEP_MAX);
-            std::thread::sleep(slept);
-            self.owed -= slept;
-        }
-    }
-}
-
-/// Waits until one more entry is within the rate; `false` if the removal is cancelled.
-#[must_use]
-pub(in crate::remove) fn wait(entries_per_second: NonZeroU32, progress: &Progress) -> bool {
-    #[cfg(test)]
-    progress.meanwhile.happens(progress);
-    progress.slots.wait(interval_ns(entries_per_second), 1, || progress.is_cancelled())
 }
