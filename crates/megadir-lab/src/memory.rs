@@ -6,7 +6,7 @@
 //! The keeper is in the run's mount namespace, which would keep the file system mounted, so it also unmounts it.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) fn no_zram() -> Option<String> {
         () if File::options().write(true).open(control.join("hot_remove")).is_err() => {
             Some(format!("'{CONTROL}' cannot be written here"))
         }
-        // Only this number tells a device of ours from a later one with the same name.
+        // Only this number distinguishes a device of ours from a later one with the same name.
         () if !has_sequence_numbers() => Some("this kernel does not number its disks (Linux 5.15)".into()),
         () => None,
     }
@@ -61,10 +61,13 @@ pub fn no_zram_for(specs: &[Spec]) -> Option<String> {
     no_zram().or_else(|| Some(format!("{} needs sectors that are smaller than those of zram", small()?)))
 }
 
-/// Memory that present zram devices with a limit, those of other runs above all, may still take, bytes.
+fn disks() -> impl Iterator<Item = DirEntry> {
+    std::fs::read_dir("/sys/block").into_iter().flatten().flatten()
+}
+
+/// Memory that present zram devices with a limit, above all of other runs, may still take, bytes.
 pub fn promised_bytes() -> u64 {
-    let disks = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let promised = disks.filter_map(|disk| {
+    let promised = disks().filter_map(|disk| {
         let stat = disk.path().join("mm_stat");
         Some(field(&stat, LIMIT_FIELD)?.saturating_sub(field(&stat, USED_FIELD)?))
     });
@@ -76,8 +79,7 @@ fn field(path: &Path, number: usize) -> Option<u64> {
 }
 
 fn has_sequence_numbers() -> bool {
-    let disks = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    disks.into_iter().any(|disk| disk.path().join("diskseq").exists())
+    disks().any(|disk| disk.path().join("diskseq").exists())
 }
 
 impl Zram {
@@ -208,11 +210,9 @@ fn is_kept(mark: &Path, device: &str) -> bool {
 }
 
 fn number_of(sequence: &str) -> Option<u32> {
-    let disks = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let numbers = disks.filter_map(|disk| {
+    disks().find_map(|disk| {
         let number = disk.file_name().to_str()?.strip_prefix("zram")?.parse().ok()?;
         let own = std::fs::read_to_string(disk.path().join("diskseq")).ok()?;
         (own.trim() == sequence).then_some(number)
-    });
-    { numbers }.next()
+    })
 }

@@ -121,7 +121,7 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
     PlanError::Nothing { reason: format!("no file system is available: {}", reasons.join("; ")) }
 }
 
-/// Appends one plan to the whole. The numbers of arms, data sets and chains continue those of the whole, and
+/// Appends one plan to the whole. The numbers of arms, data sets and chains continue the numbers of the whole, and
 /// all references are shifted with them. Names get the file system only if there are several, so that a run
 /// on one has the names of an ordinary run and can be compared with it.
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
@@ -222,6 +222,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
+    let all_expected = total(keeps);
     let mut too_small = Vec::new();
     for &index in &all {
         let FoundFileSystem { file_system, bytes_max, .. } = parts[index].found;
@@ -237,11 +238,10 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         let enough = least.saturating_mul(4).max(ROOMY_BYTES);
         let mut shared = (share >> 20 << 20).min(most).min(enough).max(least);
         if let Some(disk) = &mut plan.file_systems[index].disk {
-            let (expected, all_expected) = (taken(index, keeps), total(keeps));
-            too_small.extend(
-                beyond(disk, expected, (all_expected, room_bytes)).map(|why| (FsId(index as u32), why)),
-            );
-            let limit_bytes = memory_limit(disk, expected, (all_expected, room_bytes));
+            let expected = taken(index, keeps);
+            let (stated, room) = (stated(disk), (all_expected, room_bytes));
+            too_small.extend(beyond(stated, expected, room).map(|why| (FsId(index as u32), why)));
+            let limit_bytes = stated.unwrap_or_else(|| memory_share(expected, room));
             (disk.expected_bytes, disk.memory_bytes) = (Some(expected), Some(limit_bytes));
             // With room for the files of all rounds they would be kept; with more than the limit, files could exceed it.
             shared = least.saturating_mul(4).min(needs[index].kept_space_bytes).min(limit_bytes).max(least);
@@ -261,14 +261,10 @@ fn stated(disk: &LabDisk) -> Option<u64> {
 }
 
 /// Reason why the memory that is expected for a disk, or for all, is not allowed.
-fn beyond(disk: &LabDisk, expected: u64, (all_expected, room_bytes): (u64, u64)) -> Option<String> {
-    let (needed, allowed) = match stated(disk) {
-        Some(limit_bytes) => (expected, limit_bytes),
-        None => (all_expected, room_bytes),
-    };
-    let (which, whose) = match stated(disk) {
-        Some(_) => ("its disk", "by --disk memory:limit=SIZE"),
-        None => ("the disks of all", "half of what is available"),
+fn beyond(stated: Option<u64>, expected: u64, (all_expected, room_bytes): (u64, u64)) -> Option<String> {
+    let (which, needed, allowed, whose) = match stated {
+        Some(limit_bytes) => ("its disk", expected, limit_bytes, "by --disk memory:limit=SIZE"),
+        None => ("the disks of all", all_expected, room_bytes, "half of the available memory"),
     };
     let (needed_text, allowed_text) = (sizes::text(needed), sizes::text(allowed));
     (needed > allowed).then(|| {
@@ -276,14 +272,11 @@ fn beyond(disk: &LabDisk, expected: u64, (all_expected, room_bytes): (u64, u64))
     })
 }
 
-/// The stated limit; otherwise a share in proportion to what is expected. Not all of a large share, which would be denied to other
+/// Limit of a disk for which none is stated: a share in proportion to the expected amount. Not all of a large share, which would be denied to other
 /// programs, and to runs at the same time.
-fn memory_limit(disk: &LabDisk, expected: u64, (all_expected, room_bytes): (u64, u64)) -> u64 {
+fn memory_share(expected: u64, (all_expected, room_bytes): (u64, u64)) -> u64 {
     const TIMES_MAX: u64 = 4;
     const MORE_BYTES: u64 = 256 << 20;
-    if let Some(limit_bytes) = stated(disk) {
-        return limit_bytes;
-    }
     let share = u128::from(expected) * u128::from(room_bytes) / u128::from(all_expected.max(1));
     let enough = expected.saturating_mul(TIMES_MAX).saturating_add(MORE_BYTES);
     u64::try_from(share).unwrap_or(u64::MAX).min(enough) >> 20 << 20
