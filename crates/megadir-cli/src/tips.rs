@@ -98,7 +98,7 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
             Some(NO_INVENTORY.to_owned())
         }
         ("reshard", ErrorKind::MissingRequiredArgument) if lacks(error, "--to") => {
-            let directory = after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("DIR");
+            let directory = directory_of(after);
             Some(format!(
                 "reshard needs the new layout: --to digest:2, --to flat, ...; 'megadir layout {directory}' names the present one, and \
                  'megadir advise {directory}' one that suits"
@@ -110,15 +110,22 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
 
 /// The parser takes `-5d` after an option for an option.
 fn negative(after: &[&str], error: &Error) -> Option<String> {
-    let is_number = |word: &str| {
-        word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    let positive = |word: &str| {
+        let rest =
+            word.strip_prefix('-').filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+        rest.map(str::to_owned)
     };
     let (option, value) = after
         .windows(2)
-        .map(|pair| (pair[0], pair[1]))
-        .find(|(option, value)| option.starts_with("--") && is_number(value))?;
-    let is_unknown = error.kind() == ErrorKind::UnknownArgument || error.kind() == ErrorKind::InvalidValue;
-    is_unknown.then(|| format!("{option} takes no negative value: write {}", &value[1..]))
+        .filter(|pair| pair[0].starts_with("--"))
+        .find_map(|pair| Some((pair[0], positive(pair[1])?)))?;
+    let is_refused = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidValue);
+    is_refused.then(|| format!("{option} takes no negative value: write {value}"))
+}
+
+/// First word that is no option, for lines to type.
+fn directory_of<'a>(after: &[&'a str]) -> &'a str {
+    after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("DIR")
 }
 
 /// Line for words that the parser takes, but not for what they are.
@@ -199,7 +206,7 @@ fn scan(after: &[&str], error: &Error) -> Option<String> {
     if !lacks(error, "--output") {
         return None;
     }
-    let directory = after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("DIR");
+    let directory = directory_of(after);
     let name = Path::new(directory).file_name().and_then(|name| name.to_str()).unwrap_or("inventory");
     Some(format!(
         "scan needs a file for the inventory: 'megadir scan {directory} --output {name}.parquet'; --csv and --jsonl print it"
@@ -217,7 +224,7 @@ fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
                 .to_owned(),
         );
     }
-    if let Some(key) = hyphenated_key(after) {
+    if let Some(key) = hyphenated_key(of, after) {
         return Some(format!(
             "--sort takes a key without a hyphen: --sort {key}; --reverse reverses the order"
         ));
@@ -273,32 +280,24 @@ fn is_force(word: &str) -> bool {
         || matches!(word, "--recursive" | "--force")
 }
 
+/// Values of `--sort`.
+fn sort_keys<'a>(words: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    let values = words.windows(2).filter(|pair| pair[0] == "--sort").map(|pair| pair[1]);
+    values.chain(words.iter().filter_map(|word| word.strip_prefix("--sort=")))
+}
+
 /// `--sort time` and `--sort date`, as other programs have them.
 fn sorts_by_time(words: &[&str]) -> bool {
     const TIMES: [&str; 5] = ["time", "date", "modified", "newest", "age"];
-    let values = words.windows(2).filter(|pair| pair[0] == "--sort").map(|pair| pair[1]);
-    let joined = words.iter().filter_map(|word| word.strip_prefix("--sort="));
-    values.chain(joined).any(|key| TIMES.contains(&key))
+    sort_keys(words).any(|key| TIMES.contains(&key))
 }
 
-/// `--sort -size`, as other programs sort downwards.
-fn hyphenated_key<'a>(words: &[&'a str]) -> Option<&'a str> {
-    const KEYS: [&str; 11] = [
-        "name",
-        "inode",
-        "size",
-        "allocated",
-        "mtime",
-        "atime",
-        "entries",
-        "apparent",
-        "newest",
-        "oldest",
-        "none",
-    ];
-    let keys =
-        words.windows(2).filter(|pair| pair[0] == "--sort").filter_map(|pair| pair[1].strip_prefix('-'));
-    keys.into_iter().find(|key| KEYS.contains(key))
+/// Key of the command in `--sort -size`, as other programs sort downwards.
+fn hyphenated_key<'a>(of: &Command, words: &[&'a str]) -> Option<&'a str> {
+    let known =
+        of.get_arguments().find(|argument| argument.get_long() == Some("sort"))?.get_possible_values();
+    let is_known = |key: &&str| known.iter().any(|value| value.matches(key, false));
+    sort_keys(words).filter_map(|key| key.strip_prefix('-')).find(is_known)
 }
 
 /// `-t` among the letters of `ls`, such as `-lt`.

@@ -93,6 +93,11 @@ impl Report {
         if findings.is_empty() { self.without_answer() } else { findings.join(" ") }
     }
 
+    /// A warning makes the numbers unusable.
+    pub(crate) fn has_alarm(&self) -> bool {
+        self.warnings.iter().any(|advisory| advisory.loud)
+    }
+
     pub(crate) fn without_answer(&self) -> String {
         match self.record.notes.iter().find(|note| note.kind == ARM_LEFT_OUT) {
             Some(note) => format!("Nothing could be compared. {}", note.text),

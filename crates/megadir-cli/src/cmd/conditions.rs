@@ -7,7 +7,6 @@ use std::sync::Arc;
 use clap::ArgAction;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use megadir::nearest::choices;
-use megadir::quantity::age_s;
 use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, StatMask, TimeKind};
 use megadir_inventory::Inventory;
 
@@ -196,8 +195,7 @@ impl Asked {
         let before = self.older_than.as_ref().map(|older| older.begins);
         let since = self.newer_than.as_ref().map(|newer| newer.ends);
         // Between an age and a file, such as the mark of the last run, there may rightly be no time.
-        let is_age = |moment: &Moment| age_s(&moment.words).is_ok();
-        let are_ages = [&self.older_than, &self.newer_than].into_iter().flatten().all(is_age);
+        let are_ages = [&self.older_than, &self.newer_than].into_iter().flatten().all(|moment| moment.is_age);
         let has_no_time = are_ages && before.zip(since).is_some_and(|(before, since)| before <= since);
         let sizes = self.larger_than.zip(self.smaller_than);
         let has_no_size = sizes.is_some_and(|(larger, smaller)| smaller <= larger.saturating_add(1));

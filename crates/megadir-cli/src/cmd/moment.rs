@@ -15,6 +15,8 @@ const FORMS: &str = "write an age (30d, 12h), a date (2026-11-01, 2026-11-01T12:
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cmd) struct Moment {
     pub(in crate::cmd) words: String,
+    /// Not a date or a file.
+    pub(in crate::cmd) is_age: bool,
     /// Entries before it are older.
     pub(in crate::cmd) begins: Time,
     /// Entries from it on are newer; later than `begins` for a file, which is neither older nor newer than itself.
@@ -27,21 +29,22 @@ pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
     let may_be_path = !text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
         || text.contains('/')
         || (cfg!(windows) && text.contains('\\'));
-    let at = |time| Ok(Moment { words: text.clone(), begins: time, ends: time });
+    let between = |begins, ends| Ok(Moment { words: text.clone(), is_age: false, begins, ends });
     match quantity::age_s(&text) {
         Ok(age_s) => {
             let age_s = i64::try_from(age_s).unwrap_or(i64::MAX);
-            at(Time { seconds: started_s().saturating_sub(age_s), nanoseconds: 0 })
+            let time = Time { seconds: started_s().saturating_sub(age_s), nanoseconds: 0 };
+            Ok(Moment { words: text, is_age: true, begins: time, ends: time })
         }
         Err(_) if quantity::begins_as_date(text.trim()) => {
             let (begins, ends) = date(text.trim())?;
-            Ok(Moment { words: text.clone(), begins, ends })
+            between(begins, ends)
         }
         Err(_) if may_be_path && !text.is_empty() => {
             let file = Path::new(words).metadata();
             let file = file.map_err(|error| format!("no file '{text}' ({}): {FORMS}", reason(&error)))?;
             let time = modified(&file).map_err(|error| format!("'{text}': {error}"))?;
-            Ok(Moment { words: text.clone(), begins: time, ends: after(time) })
+            between(time, after(time))
         }
         Err(why) => Err(format!("{why}; or {}", FORMS.trim_start_matches("write an age (30d, 12h), "))),
     }

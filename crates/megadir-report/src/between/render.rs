@@ -2,7 +2,7 @@
 
 use crate::between::{Basis, Between, Doubt, GateVerdict, Row};
 use crate::formats::View;
-use crate::page::{FAINT, LOUD, Page, document, push_grid};
+use crate::page::{FAINT, LOUD, Page, answer, document, push_grid};
 use crate::render::grid::{Grid, Legends, Text, headings};
 use crate::render::paint::{self, Tone};
 use crate::render::{
@@ -149,10 +149,7 @@ pub fn html(between: &Between) -> String {
     let (first, others) = alarms.split_at(alarms.len().min(WARNINGS_MAX));
     page.elements(LOUD, first);
     let is_unusable = between.doubts.iter().any(|doubt| UNUSABLE.contains(&doubt.kind.as_str()));
-    page.elements(
-        if is_unusable { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" },
-        leading(between),
-    );
+    page.elements(answer(is_unusable), leading(between));
     page.elements("p", caution(between));
     push_grid(&mut page, &grid(between), false);
     page.elements(LOUD, others);

@@ -3,7 +3,7 @@
 
 mod sections;
 
-pub(crate) use sections::{FAINT, LOUD, push_grid};
+pub(crate) use sections::{FAINT, LOUD, answer, push_grid};
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::grid::Legends;
@@ -58,7 +58,7 @@ const PICTURES_BYTES: usize = 280_000;
 const FULL_BYTES: usize = 400_000;
 
 /// A page while it is written. Pictures wait in `pictures` until the section that shows them takes them out,
-/// so that none is shown twice; those that are not printed are counted in `left_out`. `shown` numbers the
+/// so that none is shown twice; findings that are not printed are counted in `left_out`. `shown` numbers the
 /// pictures, and `pictures_bytes` bounds the size of the file. Each distinct list of `headings` is a class of the style sheet, which prints them as
 /// labels where rows are cards. `legends` prevents the same legend from being printed again.
 #[derive(Default)]

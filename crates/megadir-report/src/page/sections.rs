@@ -27,6 +27,11 @@ pub(crate) const FAINT: &str = "p class=\"faint\"";
 const READING: &str = "Bars of times: shorter is faster. The thin line at the end of a bar, and the line through a point, is the interval in which the \
      true value lies with 95 % confidence. How to read the rest: `docs/how-to-read-a-report.md` of megadir.";
 
+/// Element of an answer; one that is not to be relied on is not emphasised.
+pub(crate) fn answer(is_doubtful: bool) -> &'static str {
+    if is_doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" }
+}
+
 /// First screen, or a section below a caller's conclusion.
 ///
 /// Everything that could forbid the use of the numbers stands above the answer, because many readers stop
@@ -47,10 +52,9 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     );
     let answers = report.first_findings();
     // A comparison that a finding or a warning above calls unusable is not emphasised.
-    let doubtful = report.warnings.iter().any(|advisory| advisory.loud)
+    let doubtful = report.has_alarm()
         || report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
-    let answer = if doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" };
-    page.elements(answer, answers.iter().map(|finding| &finding.text));
+    page.elements(answer(doubtful), answers.iter().map(|finding| &finding.text));
     if answers.is_empty() {
         page.element("p class=\"answer\"", &report.without_answer());
     }
@@ -63,9 +67,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.element(FAINT, &run_line(report));
     page.elements(FAINT, cache_lines(&report.summary).iter().map(|(_, line)| line));
     page.element(FAINT, READING);
-    if report.warnings.iter().any(|advisory| advisory.loud)
-        || report.findings.iter().any(|finding| finding.loud)
-    {
+    if report.has_alarm() || report.findings.iter().any(|finding| finding.loud) {
         page.paragraph("Do not act on these numbers before the warnings above are dealt with.");
     }
 }

@@ -66,7 +66,7 @@ fn findings(page: &mut String, report: &Report) {
     let incomplete = incomplete_line(&report.warnings);
     let lines = incomplete.into_iter().chain(stand_in_lines(&report.summary));
     lines.for_each(|line| page.push_str(&format!("* **{}**\n", clean(&line))));
-    if report.warnings.iter().any(|advisory| advisory.loud) {
+    if report.has_alarm() {
         page.push_str("* **Do not use these numbers before reading the lines marked Warning below.**\n");
     }
     for finding in &report.findings {

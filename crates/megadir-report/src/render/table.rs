@@ -96,7 +96,7 @@ fn add_answer(page: &mut Page, report: &Report) {
     page.paragraphs(stand_in_lines(&report.summary), "! ", Tone::Alarm);
     let loud = report.findings.iter().filter(|finding| finding.loud);
     page.paragraphs(loud.map(|finding| &finding.text), "! ", Tone::Alarm);
-    if report.warnings.iter().any(|advisory| advisory.loud) {
+    if report.has_alarm() {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
