@@ -36,7 +36,7 @@ impl Pattern {
     }
 }
 
-/// `ratio` is the layout's time for a file divided by that of one directory: below 1 the layout is faster.
+/// `ratio` is the layout's time for a file divided by the time of one directory: below 1 the layout is faster.
 /// Each phase of work is a contrast of its own, because layouts often win one and lose another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {

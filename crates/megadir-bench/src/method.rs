@@ -14,7 +14,7 @@ pub static METHODS: &[Method] = WINDOWS;
 static ELSEWHERE: (&str, &[Method]) = if cfg!(windows) { ("Linux", LINUX) } else { ("Windows", WINDOWS) };
 
 /// A row of the table. `needs` is the requirement in words, if a machine may lack the method. `reported` is
-/// which values it returns, which decides by which hash its work is compared; `way` is how it is carried out.
+/// which values it returns, which decides the hash that compares its work; `way` is how it is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,

@@ -13,7 +13,7 @@ use crate::method::MethodFact;
 
 /// Empty lists and `None` keep the study's values.
 ///
-/// Wishes of the user and abilities of the machine: all that planning depends on besides the study, so
+/// Wishes of the user and abilities of the machine: all that planning depends on, except the study, so
 /// that planning is a pure function. Values are parsed and typed, but their ranges are checked by the plan.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {

@@ -52,7 +52,7 @@ pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u
 /// Removed by [`Workspace::remove`], or by the next run if this process is killed.
 ///
 /// `directory` and `parent` stay open, so that removal is relative to them and a renamed path cannot lead it
-/// elsewhere. `marker` holds the lock as long as it is open, and is the last file to be removed.
+/// elsewhere. `marker` holds the lock while it is open, and is the last file to be removed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     parent: Owned,

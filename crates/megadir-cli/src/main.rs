@@ -243,6 +243,6 @@ mod tests {
         check(&program, "megadir", &mut accepted);
         accepted.sort();
         accepted.dedup();
-        assert!(accepted.is_empty(), "accepted without what is needed:\n{}", accepted.join("\n"));
+        assert!(accepted.is_empty(), "accepted without a needed option:\n{}", accepted.join("\n"));
     }
 }

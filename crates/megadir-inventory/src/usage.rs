@@ -80,7 +80,7 @@ fn count(
 /// State while rows are read. `open` has the subtrees from the root down to the current directory; `path` and
 /// `shared_path` are the current directory as bytes and as a path that shares its beginning. `unread`,
 /// `directories`, `with_entries` and `foreign` serve to find directories whose contents the inventory does
-/// not have, so that sums are reported as incomplete. `device` is that of the tree's root.
+/// not have, so that sums are reported as incomplete. `device` is the device of the tree's root.
 struct Reading<'c> {
     tally: Tally,
     conditions: Option<&'c Conditions>,

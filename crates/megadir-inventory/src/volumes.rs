@@ -58,7 +58,7 @@ impl Id {
     }
 }
 
-/// Translates device numbers of now into those of the inventory. `learned` has what was translated. `taken`
+/// Translates device numbers of now into the inventory's. `learned` has the translated numbers. `taken`
 /// and `assigned` keep two devices of now from getting the same number: a device that the inventory does not
 /// have gets one that no row has.
 #[derive(Debug, Default)]

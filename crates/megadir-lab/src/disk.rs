@@ -21,7 +21,7 @@ use crate::{LabError, Spec};
 const LARGE_SECTOR_BYTES: u32 = 4096;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Fields are dropped in their order: the device is closed before what is below it is removed.
+/// Fields are dropped in their order: the device is closed before the layer below it is removed.
 #[derive(Debug)]
 pub struct Disk {
     pub path: PathBuf,
@@ -71,7 +71,7 @@ impl Disk {
         Self { path, device, below, direct_io: None, no_zram: None, file_used_max: AtomicU64::new(0) }
     }
 
-    /// In memory, for `bytes`, of which at most `limit_bytes` are taken; below `directory`, whose path is `path`, if it must be a
+    /// In memory, for `bytes`, with at most `limit_bytes` taken; below `directory`, whose path is `path`, if it must be a
     /// file: because of `no_zram`, or because this machine or the file system takes no zram.
     pub fn in_memory(
         (directory, path): (impl AsFd, &Path),

@@ -212,7 +212,7 @@ impl Mounted {
         below.and(self.disk.as_ref())
     }
 
-    /// Gives the memory of removed files back: a disk in memory keeps what was written until it is discarded. Best effort.
+    /// Gives the memory of removed files back: a disk in memory keeps written blocks until they are discarded. Best effort.
     fn discard(&self, control: RunControl<'_>) -> Result<(), LabError> {
         if !self.mounted || self.disk_in_memory().is_none() || program::find("fstrim").is_none() {
             return Ok(());

@@ -141,7 +141,7 @@ impl Work<'_> {
     ///
     /// The index ascends by path, and the shards by inode, so files are sorted by their place to read each
     /// shard once and forwards; the sort spills to temporary files beyond [`SORT_BYTES`]. Directories are
-    /// made at once, since rows of directories precede those of their contents. An entry without a place, and
+    /// made at once, since rows of directories precede the rows of their contents. An entry without a place, and
     /// a directory whose row has an error, are failures that the caller counts: an extraction must not seem
     /// complete if the pack is not.
     fn select(&mut self, index: &Path, options: &ExtractOptions<'_>) -> Result<Sorter> {

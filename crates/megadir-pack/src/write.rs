@@ -298,7 +298,7 @@ impl Work<'_> {
     /// the shard with that member was kept already. The next run finds the change and does not keep the
     /// shard.
     ///
-    /// Names of one inode follow each other and become a group, of which one name is read and the others
+    /// Names of one inode follow each other and become a group: one name is read, and the others
     /// become links. A group has at most [`GROUP_ENTRIES`] names and is never divided between two batches. A
     /// batch is sent when it has enough entries or bytes.
     fn entry(&mut self, entry: Entry, is_kept: bool) -> Result<ControlFlow<()>> {

@@ -69,7 +69,7 @@ impl DataSource {
 }
 
 // Parameters of one generated set, independent of each other. Fields that were added later are left out of
-// the record at their defaults, so that plans of older programs and those of the present one are equal where
+// the record at their defaults, so that plans of older programs and of the present one are equal where
 // they mean the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

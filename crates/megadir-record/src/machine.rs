@@ -162,7 +162,7 @@ pub struct LabFileSystem {
     pub reformatted: bool,
 }
 
-/// Disk made for the run below an image. The plan writes what it expects and allows, mounting writes what was made.
+/// Disk made for the run below an image. The plan writes what it expects and allows, mounting writes the made disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabDisk {

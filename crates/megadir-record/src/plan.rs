@@ -15,7 +15,7 @@ pub use axes::Axes;
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
 /// The plan is made once, is written before the first block, and is never changed afterwards, so that neither
-/// the engine nor the report needs a default: what is not in the plan does not influence the run. Arms,
+/// the engine nor the report needs a default: nothing outside the plan influences the run. Arms,
 /// groups, data sets and file systems refer to each other by index or name:
 ///
 /// ```text
@@ -23,7 +23,7 @@ pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence,
 ///    `-- rule: pairs, series, baseline: --id--> arms
 /// ```
 ///
-/// Some names in the file are older than those of the fields, because records stay readable.
+/// Some names in the file are older than the names of the fields, because records stay readable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// For example `listing`.
@@ -184,7 +184,7 @@ pub enum Role {
     Arm,
 }
 
-// A figure that a source has published, shown beside the run's own. It is compared only with the group named
+// A figure that a source has published, shown next to the run's own. It is compared only with the group named
 // here, and only if entries and contents agree, because a figure of another size of directory would look like
 // a contradiction. A figure that no group measures is listed with the reason, so that none is left out
 // silently.

@@ -28,7 +28,7 @@ struct Header {
 
 /// `struct xfs_bulkstat`: attributes of one inode.
 ///
-/// Fields whose names begin with `_` are those that no caller needs. They must be here nevertheless, because
+/// Fields whose names begin with `_` are needed by no caller. They must be here nevertheless, because
 /// the kernel writes records one after the other: a wrong size would shift every record after the first.
 /// Times are split into seconds and nanoseconds, which lie in different parts of the structure.
 #[repr(C)]
@@ -118,7 +118,7 @@ impl Records {
 
 // `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system, without privileges (ioctl_xfs_fsgeometry(2)).
 
-/// `struct xfs_fsop_geom_v4`, of which two fields are read: the feature flags and the size of a directory
+/// `struct xfs_fsop_geom_v4`; two fields are read: the feature flags and the size of a directory
 /// block, bytes. Version 4 of the call, not the current one, because kernels before 5.2 have no other and the
 /// fields are the same.
 #[repr(C, align(8))]

@@ -16,7 +16,7 @@ use crate::visit::{Reached, Spending, reach, visit_items};
 
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Steps for one item, each of which may have been done before, by a task whose outcome was lost:
+/// Steps for one item; each may have been done before, by a task whose outcome was lost:
 ///
 /// ```text
 /// reach -> empty --all removed--------------------------> remove_emptied: the directory itself

@@ -81,7 +81,7 @@ fn described(root: &Root) -> megadir_inventory::Root {
     }
 }
 
-/// An item that cannot be opened has its row all the same, with the error, so that the inventory shows what
+/// An item that cannot be opened has its row too, with the error, so that the inventory shows what
 /// is missing. `repeated` counts such rows below the roots: the directory's entry in its parent is a row of
 /// another part. A directory that is gone by now needs no row.
 fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {

@@ -231,7 +231,7 @@ fn simulate(name: &str, tree: Tree, processes: usize, entries_per_second: f64) -
             let Some(assigned) = schedule.next(processes) else { break };
             let sent = serde_json::to_string(&assigned.task).expect("numbers and texts");
             driver += begun.elapsed();
-            let task: Task = serde_json::from_str(&sent).expect("as it was written");
+            let task: Task = serde_json::from_str(&sent).expect("as written");
             let (outcome, seconds) = world.run(&task);
             let at = server.done_at(now, seconds, outcome.entries);
             (busy, alone, tasks) = (busy + at - now, alone + seconds, tasks + 1);
@@ -241,7 +241,7 @@ fn simulate(name: &str, tree: Tree, processes: usize, entries_per_second: f64) -
         let end = ends.pop().expect("a task runs as long as something is left");
         now = end.at;
         let begun = Instant::now();
-        let outcome = serde_json::from_str(&end.outcome).expect("as it was written");
+        let outcome = serde_json::from_str(&end.outcome).expect("as written");
         assert!(schedule.finished(end.number, outcome).is_some());
         waiting_max = waiting_max.max(schedule.progress().waiting);
         driver += begun.elapsed();

@@ -12,7 +12,7 @@ use crate::patiently;
 
 /// A network file system whose servers and client run here, in a network namespace of its own: ports are
 /// free, and nothing is reachable from outside. `client` is the command that mounts once more. The order of
-/// the end is that of a shutdown: mounts, servers in reverse, then the directories.
+/// the end is as in a shutdown: mounts, servers in reverse, then the directories.
 #[derive(Debug)]
 pub struct NetworkMount {
     scratch: TempDir,

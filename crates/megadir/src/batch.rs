@@ -100,7 +100,7 @@ impl OwnedBatch {
     }
 
     /// Replaces unknown types by those in the attributes: a second call for each entry would double the time on file systems
-    /// without types in directories. Types that the attributes lack, as those of entries that vanished, stay unknown.
+    /// without types in directories. Types that the attributes lack, as for entries that vanished, stay unknown.
     pub(crate) fn take_types(&mut self) {
         if self.checked.unknown_types == 0 {
             return;

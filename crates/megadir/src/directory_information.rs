@@ -61,7 +61,7 @@ impl Layout {
 
 /// Fields of a record except the name. Times are in units of 100 ns since 1601; 0 means none.
 ///
-/// All layouts share these fields up to the attributes. Values are those of the record, unchecked: sizes and
+/// All layouts share these fields up to the attributes. Values come from the record, unchecked: sizes and
 /// times may be anything, and only lengths and distances were verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {

@@ -190,7 +190,7 @@ struct Stratum {
 /// Positions are hashes of names on ext4 and places in the directory's data on XFS. Entries spread evenly over
 /// both, but for chance and for the fill of blocks. So the range of positions after the first buffer is divided
 /// into strata, one buffer is read in each, and the density there is taken for the whole stratum. The interval comes from the differences
-/// between strata (Student's t); on ext4 it is widened by what is known about the blocks. Places are the same
+/// between strata (Student's t); on ext4 it is widened by the known facts about the blocks. Places are the same
 /// in each run, so that the result is reproducible.
 fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Estimate> {
     let samples = strata(directory, sampler, first)?;

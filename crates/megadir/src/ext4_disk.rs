@@ -95,7 +95,7 @@ impl SuperblockFeatures {
 
 /// Places of the inodes, from the superblock.
 ///
-/// All that is needed to find an inode by its number, checked once for plausibility, since later code
+/// Everything needed to find an inode by its number, checked once for plausibility, since later code
 /// computes places of reads with it. Numbers of blocks are of the file system's own size (`block_bytes`).
 /// `checksum_seed` begins every checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]

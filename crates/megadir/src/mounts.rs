@@ -28,7 +28,7 @@ pub(crate) struct Mount {
 /// Line of the table. Spaces and the like are escaped in its fields.
 ///
 /// Borrows the text of the table, which is read as a whole, so that a table of thousands of mounts costs no
-/// allocation for each. `options` are those of the file system, `own_options` those of the mount.
+/// allocation for each. `options` belong to the file system, `own_options` to the mount.
 pub(crate) struct Line<'t> {
     id: u64,
     pub(crate) root: &'t [u8],

@@ -34,9 +34,9 @@ impl Pace {
     }
 }
 
-/// The time left must suffice to remove what was created, so the end depends on how long creating has taken
+/// The time left must suffice to remove the files that were created, so the end depends on how long creating has taken
 /// so far: `making_ns` of finished blocks, and the time since `since_ns` of the one that is running. Two
-/// threads use it, the engine's and the one that watches, hence atomics; an error of some nanoseconds does no
+/// threads use it, the engine's and the one that watches, hence atomics; an error of nanoseconds does no
 /// harm.
 pub(super) struct Clock {
     begun: Instant,

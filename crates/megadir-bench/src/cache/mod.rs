@@ -84,7 +84,7 @@ pub(crate) struct Caches {
 }
 
 /// Cache state of one data set: `warm` is `false` from a drop until a pass over the data. `sample` are files
-/// by which the drop is verified, drawn once and looked up in the cache alone, so that the verification does
+/// to verify the drop, drawn once and looked up in the cache alone, so that the verification does
 /// not warm them.
 #[derive(Clone, Debug)]
 struct Set {

@@ -11,7 +11,7 @@ use crate::request::BackendFact;
 /// Name, and an arm for each size.
 pub(crate) type Series = (String, Vec<ArmId>);
 
-/// A plan while it is built. The number of an arm is its index in `planned`, and that of a data set its index
+/// A plan while it is built. The number of an arm is its index in `planned`, and the number of a data set its index
 /// in `data`, so nothing is removed here. `facts` are the backends of this machine: an arm that needs a
 /// missing one is left out with a note.
 pub(crate) struct Arms<'a> {

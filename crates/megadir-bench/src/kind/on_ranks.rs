@@ -172,7 +172,7 @@ fn available(lacking: Option<String>) -> Reply {
 /// Follows rank 0 until it ends the run; returns the exit code.
 ///
 /// The loop of every rank but the first, on its only thread that uses MPI. Each instruction has exactly one
-/// reply, except those that end: rank 0 waits for all replies. `Run` without a setup still enters the
+/// reply, except steps that end: rank 0 waits for all replies. `Run` without a setup still enters the
 /// barrier, since the other ranks are in it.
 ///
 /// ```text

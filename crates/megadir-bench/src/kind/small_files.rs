@@ -165,7 +165,7 @@ struct Chains<'a> {
 impl Chains<'_> {
     /// Adds the operations of one chain, in order. Creation is always a step, because the others need the
     /// files; whether it is a measured arm depends on the chain. Cold states apply to operations that find
-    /// files, not to those that write them.
+    /// files, not to groups that write them.
     fn add<'h>(
         &self,
         count: u32,

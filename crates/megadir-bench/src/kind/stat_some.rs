@@ -105,7 +105,7 @@ fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
 const FILES_MAX: u64 = 1 << 21;
 const STEP: u64 = 1024;
 
-/// `names` are drawn before the block, and only the queries of them are timed. `ground` is what a query needs beside the name on this system.
+/// `names` are drawn before the block, and only the queries of them are timed. `ground` is what a query needs in addition to the name on this system.
 pub(crate) struct StatSome<'a> {
     files: u64,
     source: &'a NameSource,

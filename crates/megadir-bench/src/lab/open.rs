@@ -225,7 +225,7 @@ fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
     check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
 }
 
-/// Disks that exist already, those of other runs too, are counted as if they had taken what they may.
+/// Disks that exist already, also of other runs, are counted as if they had taken what they may.
 fn disks_in_memory(spec: &Spec, needed_bytes: u64) -> Result<(), LabError> {
     let free_bytes = memory_for_disks();
     match needed_bytes.saturating_add(SPARE_BYTES) <= free_bytes {

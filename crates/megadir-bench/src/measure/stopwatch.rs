@@ -7,7 +7,7 @@ use super::{Calibration, Clock, CycleCounter, Ticks};
 
 const LOOK_NS: f64 = 1e6;
 
-/// Times of one block. Ticks are those of the calibration, the cycle counter's or nanoseconds. Time within
+/// Times of one block. Ticks are in the calibration's unit, the cycle counter's or nanoseconds. Time within
 /// the block that belongs to no operation is added to `gap_ticks`, so that histogram and gaps together
 /// account for the block. With a rate, operations have planned starts, and `since` is the moment from which
 /// their times count.

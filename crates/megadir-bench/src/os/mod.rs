@@ -32,7 +32,7 @@ pub(crate) enum Access {
 }
 
 /// Attributes that decisions about a file depend on, the same on both systems. `identity` is the volume and
-/// the file number, by which an opened file is recognized as the one that was examined. `owner` is `None`
+/// the file number, which identifies an opened file as the one that was examined. `owner` is `None`
 /// where owners are no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {

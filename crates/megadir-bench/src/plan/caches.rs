@@ -193,7 +193,7 @@ struct Twin {
 }
 
 /// Copies the wanted arms and the groups in which they are compared, with new numbers. `state` is `None` for
-/// the A/A twin, which repeats the arm as it is. A group is copied only if its rule still holds among the
+/// the A/A twin, which repeats the arm unchanged. A group is copied only if its rule still holds among the
 /// twins, and the twins leave the groups that were not copied.
 fn twin(
     planned_arms: &[Arm],

@@ -97,7 +97,7 @@ impl Estimate {
 }
 
 /// Space and inodes are a maximum over the run, and time is a sum. Data sets made before the run exist
-/// together; those of chains come one after the other, so only the largest counts. All sums saturate, because
+/// together; data sets of chains come one after the other, so only the largest counts. All sums saturate, because
 /// a request may have any number, and a sum that wrapped would look like a small run.
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let data = || plan.data.iter().filter(|data| which(data));
@@ -210,7 +210,7 @@ fn entries(plan: &Plan, arm: &Arm) -> u64 {
 
 /// Need of a data set on its file system, so that a plan refuses before it makes the first file. `space_bytes` are whole blocks with
 /// inodes and directories; `contents_bytes` are the contents alone in granules of [`GRANULE_BYTES`], since a disk in memory keeps no
-/// zeros at the end of a block. `files` exist for the whole run; those that arms make (`by_arms`) only in their blocks.
+/// zeros at the end of a block. `files` exist for the whole run; files that arms make (`by_arms`) only in their blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     by_arms: bool,

@@ -45,7 +45,7 @@ struct Set<'a> {
     aging: Option<Aging<'a>>,
 }
 
-/// Sets are filled by turns, and only then measured: what is written back for one would otherwise be counted
+/// Sets are filled by turns, and only then measured: data written back for one would otherwise be counted
 /// for another. The use of the file system as a whole is a difference before and after, which is signed,
 /// since another process may free more than this one takes. The directories are opened again at the end, so
 /// that the sets that borrow them can be dropped.
@@ -233,7 +233,7 @@ impl<'a> Set<'a> {
 
     /// One turn of one set. A failure of a listener is kept and returned after the turn, since the callback
     /// cannot return it. For aging the sweep advances by single files, so that the removed ones lie evenly
-    /// among those that stay.
+    /// among the sets that stay.
     fn make_files(
         &mut self,
         made: &mut FillProgress,

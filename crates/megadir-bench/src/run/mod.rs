@@ -73,7 +73,7 @@ pub struct RunRequest<'a> {
 }
 
 /// A run after setup. The vectors `data`, `truths` and `names` have one element for each data set of the
-/// plan, in its order, and pruned arms leave these orders unchanged. The value owns what was created on disk,
+/// plan, in its order, and pruned arms leave these orders unchanged. The value owns the directories and files on disk,
 /// through `volumes`, and `clean` must be called however the run ends.
 pub(crate) struct Prepared<'a> {
     /// The plan of all epochs. Set by `run` once the expected entries are known.

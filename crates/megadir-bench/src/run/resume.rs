@@ -40,7 +40,7 @@ pub(crate) fn replay(
 }
 
 /// Repeats the effect of a block and not its measurement: the stopwatch is cleared before the next one. The
-/// number of operations is that of the last sample, if the plan has none. Arms that were refused are not
+/// number of operations comes from the last sample, if the plan has none. Arms that were refused are not
 /// repeated, since they have ended. A program that fails now changes nothing about the other arms, so its
 /// error is dropped.
 fn replay_block(
@@ -108,7 +108,7 @@ pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), Run
 
 /// The first difference is the message, from the most general to the most special: machine, file systems,
 /// arms, data. Samples of different circumstances must not become one record, because every test assumes that
-/// rounds differ by chance alone. The hash of a data set is that of the epoch, which has names of its own.
+/// rounds differ by chance alone. The hash of a data set belongs to the epoch, which has names of its own.
 pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
     check_machine(begun, machine)?;
     let differs = |reason: String| Err(RunError::Resume { reason });

@@ -35,7 +35,7 @@ pub(crate) struct Volumes {
     lab: Option<Lab>,
 }
 
-/// One place on which data sets lie. `number` is that of the device, by which directories on one file system
+/// One place on which data sets lie. `number` is the device's, by which directories on one file system
 /// are recognized, and their files kept in one workspace each. `mounted` is present if the run mounted the
 /// file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors, mount.
 #[derive(Debug)]
@@ -102,8 +102,8 @@ impl Volumes {
     /// Records the properties of the file systems in the plan; file systems that fail are marked unavailable.
     ///
     /// All are made before the first is used, so that a run begins with the ones that it will have, and numbers of file systems
-    /// in the plan change only here. The description of the disk comes from the device as it was made; what the plan expected of it
-    /// is kept beside, for the report to compare.
+    /// in the plan change only here. The description of the disk comes from the made device; what the plan expected of it
+    /// is kept too, for the report to compare.
     pub(crate) fn mount(
         plan: Plan,
         path: &Path,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::dataset::{Files, Sizes, parse_content, parse_sizes, parse_spread};
 
-/// The section as it is written; it becomes a `Made`, which has no optional fields. `size_bytes` and `sizes`
+/// The section as written; it becomes a `Made`, which has no optional fields. `size_bytes` and `sizes`
 /// exclude each other, and one of them is required.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -76,7 +76,7 @@ pub fn built_in(name: &str) -> Result<Study, StudyError> {
 
 /// Unknown fields are errors, so that a misspelt one cannot silently do nothing.
 ///
-/// The file as it is written, with every section that any kind of study may have. Exactly one kind must be
+/// The file as written, with every section that any kind of study may have. Exactly one kind must be
 /// present, which `study` tests, so that the rest of the program deals with a `Kind` and never with optional
 /// sections. The aliases are keys of older study files.
 #[derive(Deserialize)]
@@ -117,7 +117,7 @@ struct StudyFile {
 }
 
 impl StudyFile {
-    /// Sections are listed once with their names, so that the messages name those that exist. Sections that
+    /// Sections are listed once with their names, so that the messages name the existing ones. Sections that
     /// only listings have are refused elsewhere instead of ignored. Contradictions between fields are looked
     /// for last, since they need the complete study.
     fn study(self) -> Result<Study, String> {

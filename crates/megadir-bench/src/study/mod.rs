@@ -24,7 +24,7 @@ pub struct Study {
     pub kind: Kind,
 }
 
-/// Words and published figures that a report prints, and no part of what is measured. `source` is the
+/// Words and published figures that a report prints, and no part of the measurement. `source` is the
 /// published text that the study repeats; `reproduces` and `fixes` list what was kept of its method and what
 /// was corrected.
 #[derive(Clone, Debug, PartialEq)]

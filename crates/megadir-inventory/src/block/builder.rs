@@ -84,7 +84,7 @@ impl PlainRows<'_> {
     }
 }
 
-/// Vectors grow here and become exact slices in [`Block`], of which a snapshot holds one for each directory
+/// Vectors grow here and become exact slices in [`Block`]; a snapshot holds a block for each directory
 /// of a tree. `odd` ascends by row, because rows are only appended. The device of the first row becomes that
 /// of the block.
 #[derive(Debug)]
@@ -229,7 +229,7 @@ impl BlockBuilder {
         self.accessed_ns.extend(of_last);
     }
 
-    /// Called only if something of the row does not fit. The tests repeat those of [`pack`], since that
+    /// Called only if something of the row does not fit. The tests repeat the tests of [`pack`], since that
     /// returns only that there is something. Values are in the order of the list, all of one row together.
     fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {
         let device = facts.device.filter(|_| facts.device != self.block.device).map(Odd::Device);

@@ -83,7 +83,7 @@ impl Block {
     }
 
     /// The reverse of [`pack`]. It is the slow way, for rows that differ or are written: a comparison of
-    /// equal rows looks at the packed form only (`is_same`). Values in `odd` replace those of the row.
+    /// equal rows looks at the packed form only (`is_same`). Values in `odd` replace the row's.
     pub(crate) fn facts(&self, index: usize) -> Facts {
         let row = &self.rows[index];
         let has = |bit: u16| row.have & bit != 0;

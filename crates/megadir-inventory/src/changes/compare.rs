@@ -171,7 +171,7 @@ fn kept(comparing: &Comparing<'_>, keeping: Keeping, found: &mut Found) -> Resul
     keeping.into_kept(metadata(comparing, found))
 }
 
-/// Description of the rows that `--update` writes. It must hold for all of them, also for those that were
+/// Description of the rows that `--update` writes. It must hold for all of them, also for rows that were
 /// kept from the old inventory because they could not be examined: for these the old newest times and volumes
 /// stay. `started_ns` is the start of the comparison, before anything was read, because rows are suspect from
 /// then on.

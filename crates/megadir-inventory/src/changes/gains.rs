@@ -78,7 +78,7 @@ impl Sums<'_> {
 }
 
 impl Gains {
-    /// Works on what was seen at each path, before renames are paired: an entry that was renamed is a loss
+    /// Works on the entries seen at each path, before renames are paired: an entry that was renamed is a loss
     /// there and a gain here, as two runs of `usage` would have it. Sums are kept for the directory of each
     /// difference, and then added to the directory above, the deepest path first; only directories with
     /// differences take memory.

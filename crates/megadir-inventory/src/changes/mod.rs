@@ -94,7 +94,7 @@ impl ChangeKind {
 
 /// One change.
 ///
-/// Old and new facts are those of the rows, before and after. `Added` has no old facts and `Removed` no new
+/// Old and new facts come from the rows, before and after. `Added` has no old facts and `Removed` no new
 /// ones; all other kinds have both. A renamed entry may have changed too, in `fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {

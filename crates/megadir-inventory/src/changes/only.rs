@@ -110,7 +110,7 @@ fn volumes(
     Ok(volumes)
 }
 
-/// A small comparison on the caller's thread, for paths that another program names, such as those of a
+/// A small comparison on the caller's thread, for paths that another program names, such as the paths of a
 /// notification. It shares `Found` and `settle` with the whole comparison, so that both report the same
 /// changes; directories named here are not entered.
 struct Only<'a> {

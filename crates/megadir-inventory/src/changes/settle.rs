@@ -29,7 +29,7 @@ pub(crate) struct Entry {
 /// Differences path by path, as threads have found them, in no order. `settled` are final changes of files
 /// that stayed in place. `missing` and `came` are the two halves of removals, additions and renames.
 /// `replaced` has another file at the same path, and `stayed` the same file below a directory that is another
-/// one. `unread` are directories that could not be listed: what is missing there may still exist, and no
+/// one. `unread` are directories that could not be listed: entries that are missing there may still exist, and no
 /// rename may be concluded from it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {

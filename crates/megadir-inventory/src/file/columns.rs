@@ -71,7 +71,7 @@ pub(super) enum Parents {
 /// Ascending paths as in DELTA_BYTE_ARRAY: the length that a path shares with the one before, and the rest.
 /// The path of a row is its directory's and its name; for rows of one directory only the name's part is
 /// compared. The column is text, in which bytes that are not UTF-8 are replaced. `root_bytes` is the length
-/// of the root's text with its separator, `directory_bytes` that of the current directory's, and
+/// of the root's text with its separator, `directory_bytes` the length of the current directory's, and
 /// `verbatim_bytes` the length of the directory's path that is in the text byte for byte. `shared_bytes` of
 /// the path are shared with the last directory below the same root.
 #[derive(Default)]

@@ -144,7 +144,7 @@ impl Encoder {
     }
 }
 
-/// Row group that is being encoded in memory. `bytes` counts what was written, because the metadata of a
+/// Row group that is being encoded in memory. `bytes` counts the written bytes, because the metadata of a
 /// column holds offsets; they are relative to the row group here, and the writer of the file adds its
 /// position. `written` has one element for each column that is done.
 struct Chunks<'e> {
@@ -161,7 +161,7 @@ struct Chunks<'e> {
 type DictionaryPage = Option<(Vec<u8>, usize)>;
 
 impl Chunks<'_> {
-    /// The order of the columns is that of the schema. Each has the encoding that takes least for its values, and
+    /// The columns are in the order of the schema. Each has the encoding that takes least for its values, and
     /// readers decode only the columns that they select:
     ///
     /// ```text
@@ -223,7 +223,7 @@ impl Chunks<'_> {
     }
 
     /// A number takes 4 or 8 bytes by its column's physical type. Least and greatest value go into the
-    /// statistics, by which other programs skip row groups; they are missing if the column has no value.
+    /// statistics, with which other programs skip row groups; they are missing if the column has no value.
     fn numbers(
         &mut self,
         present: Option<&Present>,

@@ -192,7 +192,7 @@ impl Deep {
     }
 
     /// Depth first, with an own stack: trees may be deeper than the stack of a thread. Each directory occurs
-    /// twice among its siblings, as itself and as the beginning of what is below it, because other names may
+    /// twice among its siblings, as itself and as the beginning of the paths below it, because other names may
     /// sort between the two. `key` is the only whole path, and is cut and extended on the way. Children are
     /// found by sorting all nodes by their parent once, which takes less memory than lists of children.
     fn write_in_order(&mut self, run: &mut RunWriter) -> io::Result<()> {

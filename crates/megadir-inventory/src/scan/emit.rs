@@ -60,7 +60,7 @@ struct Emitter<'s> {
 }
 
 impl Emitter<'_> {
-    /// A directory without errors is passed on as it is packed, without looking at single rows: this is the
+    /// A directory without errors is passed on in its packed form, without looking at single rows: this is the
     /// usual way. Otherwise each row is unpacked and joined with its error. Errors whose rows never come
     /// belong to entries that could not be examined at all, and become rows of their own when the directory
     /// ends.

@@ -20,7 +20,7 @@ const TRIES_MAX: usize = 100;
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// `partial` is the hidden name and `name` the final one, both in `parent`. The lock is on `directory` and
-/// lasts as long as its descriptor. Dropping it before `is_done` removes what was written, so that an error
+/// lasts as long as its descriptor. Dropping it before `is_done` removes the written files, so that an error
 /// leaves nothing behind.
 pub(super) struct NewDir {
     parent: OwnedFd,

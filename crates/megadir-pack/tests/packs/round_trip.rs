@@ -31,7 +31,7 @@ fn an_extracted_tree_equals_the_packed_one() {
         assert_eq!(failures, [""; 0]);
         assert_eq!(written.entries, before.len() as u64);
         assert_eq!(described(&copy), before);
-        assert_eq!(described(&source), before, "the tree is as it was");
+        assert_eq!(described(&source), before, "the tree is unchanged");
         let sparse = fs::metadata(copy.join("sparse")).unwrap();
         assert!(sparse.blocks() * 512 < sparse.len() / 2, "holes are holes again");
         fs::remove_dir_all(&copy).unwrap();

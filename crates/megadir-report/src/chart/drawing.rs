@@ -45,8 +45,8 @@ impl Shape {
     }
 }
 
-/// The width is given and the height grows with what is drawn, so `body` gets its SVG element only at the
-/// end. `texts` is kept beside it for the tests. `hatched` is
+/// The width is given and the height grows with the drawing, so `body` gets its SVG element only at the
+/// end. `texts` is kept too, for the tests. `hatched` is
 /// `true` once a cell needs the hatching pattern, which is then defined in the drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {

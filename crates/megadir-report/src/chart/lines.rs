@@ -50,7 +50,7 @@ const PLOT_PX: f64 = 260.0;
 
 /// The width of the texts decides the size of the plot, so texts are measured before anything is drawn: ticks
 /// on the left, names of lines on the right, limits above. Background first, lines last, since SVG paints in
-/// order. A narrow chart has no room for names beside the lines; numbers stand there, and a key below.
+/// order. A narrow chart has no room for names next to the lines; numbers stand there, and a key below.
 pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let names: Vec<Vec<String>> = lines.iter().map(|line| wrap(&line.name, NAME_MAX, FONT_PX)).collect();

@@ -15,7 +15,7 @@ struct Design {
 }
 
 /// Averages are taken round by round over logarithms, so that an effect is a ratio, and slow arms do not
-/// outweigh fast ones. The intervals are those of the median over rounds, and are not adjusted for the number
+/// outweigh fast ones. The intervals are of the median over rounds, and are not adjusted for the number
 /// of levels: the picture gives an overview, and verdicts are in the groups.
 pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let Design { factors, arms } = design(&report.summary)?;

@@ -9,7 +9,7 @@ pub enum Width {
     Narrow,
 }
 
-/// A chart and what belongs to it on a page. `chart` is the kind, a stable name by which the page chooses its
+/// A chart with its text on a page. `chart` is the kind, a stable name by which the page chooses its
 /// place; `group` is `None` for pictures of the whole run. `description` has the numbers in words, for
 /// readers that cannot see the drawing.
 #[derive(Clone, Debug)]

@@ -83,7 +83,7 @@ fn unreadable(group: &GroupSummary) -> Option<Finding> {
 }
 
 /// A noisy first column makes every ratio of its rows wide, and that looks like a property of the other file
-/// systems. So the width of the reference's own times is compared with that of the others, in the rows that
+/// systems. So the width of the reference's own times is compared with the width of the others, in the rows that
 /// count. The finding has only the worst case and the number of cases.
 pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };

@@ -53,7 +53,7 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 
 /// One sentence for a pair, which claims no more than its verdict. If a difference was not shown, the
 /// sentence has the number of further rounds that would decide, unless that number is beyond all practice.
-/// `None` for pairs without a measurement, for which there are warnings.
+/// `None` for pairs without a measurement, which have warnings.
 fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
     let (subject, than) = (&row.pair.subject, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));

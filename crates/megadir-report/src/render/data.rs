@@ -101,7 +101,7 @@ fn places(made: &Made) -> Vec<String> {
 }
 
 /// Equal lines of several data sets become one with their numbers. Ordinary flat sets are left out: their
-/// cost of creation and space is no result of the study, while that of nested and aged ones is.
+/// cost of creation and space is no result of the study, while the cost of nested and aged ones is.
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
         let made = summary.data_set(id).and_then(|data| data.source.made());
@@ -166,7 +166,7 @@ fn kind(summary: &Summary, id: DataId) -> String {
 const VERSION: u32 = 1;
 
 /// The JSON form of a report.
-// The fields of the summary are at the top level of the JSON, beside those that a reader looks for first.
+// The fields of the summary are at the top level of the JSON, next to the fields that a reader looks for first.
 // Borrowed when written and owned when read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -91,7 +91,7 @@ impl Text {
 ///
 /// The widths are settled first, from the texts as they will be printed: control characters
 /// are already escaped, and signs that the terminal lacks replaced. Bars get the room that the
-/// columns leave, and are dropped if it is too small, except those that are needed, whose room is set aside
+/// columns leave, and are dropped if it is too small, except needed columns, whose room is set aside
 /// before columns are dropped. Colours are added last, since their escape sequences have no width.
 pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =

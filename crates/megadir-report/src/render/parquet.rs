@@ -29,7 +29,7 @@ pub(crate) fn write(report: &Report, output: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Rows are gathered into groups of `ROWS`, so memory does not grow with the number of samples. The columns
-/// are those of the CSV, from one list. The study, version and command are in the file's metadata, since a
+/// are the columns of the CSV, from one list. The study, version and command are in the file's metadata, since a
 /// file of samples is often separated from its record.
 fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<_>>>()?;

@@ -27,7 +27,7 @@ const ALARM_MAX: usize = 5;
 /// each, and the table gets the room between. If lines remain after that, the notes are written out in full.
 ///
 /// ```text
-/// alarms, question, answer | table: the room that is left | notes (as many as fit), caches, what is omitted
+/// alarms, question, answer | table: the room that is left | notes (as many as fit), caches, the omitted parts
 /// ```
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);

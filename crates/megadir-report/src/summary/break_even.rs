@@ -18,7 +18,7 @@ pub struct BreakEven {
 }
 
 /// One directory and one way of listing it.
-// The time of the listing does not depend on the number of entries that are wanted, while that of single
+// The time of the listing does not depend on the number of entries that are wanted, while the time of single
 // queries grows with it. The two curves cross at `from`, a share of all entries. The crossing is computed
 // for each round and then summarized, because the two ends of one round belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

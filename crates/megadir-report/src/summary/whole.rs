@@ -258,7 +258,7 @@ impl Summary {
     }
 }
 
-/// The order is that of trust: first if anything was measured, then which arms did equal work, and only then
+/// The order follows trust: first if anything was measured, then which arms did equal work, and only then
 /// times and ratios. A run without rounds is an error, unless it met its limit, which is a result. Quantiles
 /// are withheld last, since that depends on the check of the run's timing.
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {

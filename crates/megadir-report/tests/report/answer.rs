@@ -13,7 +13,7 @@ fn first(record: &Record) -> (FindingKind, Option<String>, String) {
     let report = report_on(record).expect("it can be summarised");
     let main = report.findings.iter().find(|finding| !finding.loud).expect("something is said");
     let picture = main_picture(&report, Width::Wide).expect("a picture");
-    assert_eq!(picture.group, main.group, "the picture is of what is said");
+    assert_eq!(picture.group, main.group, "the picture shows the answer");
     let table = render::table(&report, 2000, Style { color: false, unicode: true });
     assert_eq!(table.lines().nth(2), Some(main.text.as_str()), "the terminal says the same");
     (main.kind, main.group.clone(), main.text.clone())

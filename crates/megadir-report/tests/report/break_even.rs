@@ -112,7 +112,7 @@ fn never_and_always_are_stated_without_extrapolation() {
         (Threshold::Never, Some((Threshold::Never, Threshold::Never)))
     );
     assert_eq!(series[1].from, Threshold::Always);
-    assert!(read(&report).sizes.is_empty(), "what has no place has no ratio");
+    assert!(read(&report).sizes.is_empty(), "no place, no ratio");
     let texts = texts(&report);
     assert!(texts[0].ends_with("even where only 1.0 % of them are asked for."), "{}", texts[0]);
     assert!(

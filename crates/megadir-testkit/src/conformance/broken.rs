@@ -42,7 +42,7 @@ impl megadir::Reader for Relay {
 
 /// The error is injected at each call in turn, from the first to one past the end, because a backend that
 /// reads ahead has its errors at other calls than it returns them. Batches before the error must still be
-/// returned: callers use what was listed. Descriptors are counted at the end, which also finds threads that
+/// returned: callers use the listed entries. Descriptors are counted at the end, which also finds threads that
 /// were not joined.
 pub(super) fn every_call(ground: &Ground) {
     let path = Flat::plain(1500).ensure(&ground.directory);

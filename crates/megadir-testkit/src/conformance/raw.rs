@@ -29,7 +29,7 @@ fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
 
 /// A cookie is the position after its entry: a seek to it continues with the next entry in the kernel's
 /// order. Each seek costs a system call and on some file systems a search, so only one in 97 and the last
-/// ones are tried. The length of a record is that of `linux_dirent64`: 19 bytes before the name, its final
+/// ones are tried. The length of a record is as in `linux_dirent64`: 19 bytes before the name, its final
 /// zero, and padding to 8.
 pub(super) fn cookies(ground: &Ground) {
     for flat in [

@@ -285,7 +285,7 @@ enum Device {
     Other,
 }
 
-/// Pure, so that the table is tested without devices. The order of the conditions is that of their weight:
+/// Pure, so that the table is tested without devices. The conditions are in the order of their weight:
 /// attributes that the listing returns cost nothing more; a device that was slow, or rotates, decides before
 /// the number of threads, because the order of reading matters more there than who reads; then the number of
 /// threads; then the row of the file system. The reason of the first condition that applies is the one that

@@ -169,7 +169,7 @@ pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
 
 /// `capacity` is what the formula gives for the names to come, and `gauge` the directory's present size
 /// compared with that at the first refusal. `past` is what the two show about entries that were removed.
-/// `scatter` is the factor by which fills lie below and above the formula, measured.
+/// `scatter` is the measured factor between fills and the formula, below and above.
 struct Index {
     capacity: Capacity,
     gauge: Gauge,

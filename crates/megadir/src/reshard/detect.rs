@@ -24,7 +24,7 @@ const SHORTENED_MAX: u16 = 4;
 
 /// Result of [`detect`].
 ///
-/// A sample proves no layout: several may fit it, so those that fit as well are returned too, and the caller
+/// A sample proves no layout: several may fit it, so other fitting ones are returned too, and the caller
 /// decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {

@@ -56,7 +56,7 @@ impl Frame {
     }
 }
 
-/// Own stack of frames, one for each level with its buffer and descriptor: the depth is that of a layout and
+/// Own stack of frames, one for each level with its buffer and descriptor: the depth is a layout's and
 /// bounded. A directory's subdirectories are entered as soon as the batch that had them was visited, so that
 /// their names take no memory for long. A directory that vanished is no failure; the top that cannot be read
 /// is an error, any other one a report to the visitor.

@@ -71,7 +71,7 @@ pub(super) type Seat = (usize, Option<Box<dyn Examine>>);
 
 /// Invariant: the walk is over when `pending` and `later` are empty and `working` is 0, because only a
 /// working worker can add directories. A worker counts as working from the start, before its first `pop`.
-/// `later` are directories for which no descriptor was free: they are opened from the root, once nothing else
+/// `later` are directories that had no free descriptor: they are opened from the root, once nothing else
 /// is open. `taken` keeps a worker from being woken for each directory of a narrow tree.
 struct State<C> {
     pending: Vec<Pending<C>>,
@@ -243,7 +243,7 @@ impl<C> Queue<C> {
     /// Waits while other workers may add a directory, or until the worker is admitted; `None` at the end.
     ///
     /// Called by a worker whose stack is empty. A worker that is not admitted passes a wake-up on before it
-    /// sleeps, because it may have been woken instead of an admitted one, which would then sleep beside a
+    /// sleeps, because it may have been woken instead of an admitted one, which would then sleep next to a
     /// directory. The worker that finds everything idle and empty closes the queue for all.
     pub(super) fn pop(&self, worker: usize) -> Option<Pending<C>> {
         let mut state = lock(&self.state);

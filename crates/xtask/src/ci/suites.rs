@@ -220,7 +220,7 @@ fn report_of(ended: Ended, log: &str) -> Report {
     report
 }
 
-/// State after some suites have run. `again` are commands for its failed tests, each of which runs once more
+/// State after some suites have run. `again` are commands for its failed tests; each runs once more
 /// after all suites, alone; a test that passes then moves from `failed` to `unstable`.
 #[derive(Default)]
 struct Ended {

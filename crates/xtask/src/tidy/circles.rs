@@ -169,7 +169,7 @@ fn tokens(source: &Source) -> Vec<Token<'_>> {
 }
 
 /// A position in the tokens of one file. `inline` are the modules written in the file that are open at this
-/// place, each with the depth of braces at which it ends. What is found goes to `all`, since paths lead to
+/// place, each with the depth of braces at which it ends. Each find goes to `all`, since paths lead to
 /// other files.
 struct Reader<'r, 'a> {
     all: &'r mut Crate<'a>,

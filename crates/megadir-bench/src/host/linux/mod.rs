@@ -207,7 +207,7 @@ fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
     kib.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A line of `/proc/self/mountinfo`, see proc(5). `number` is the device number, by which the mount of a
+/// A line of `/proc/self/mountinfo`, see proc(5). `number` is the device number, to find the mount of a
 /// directory is found; `root` is the part of the file system that is mounted, other than "/" for subvolumes
 /// and bind mounts.
 struct Mount {

@@ -47,7 +47,7 @@ pub(crate) struct Program<'a> {
     taken: Option<BlockUsage>,
 }
 
-/// Where one run of a program takes place. `directory` and `out` are the paths that replace the placeholders
+/// Place of one run of a program. `directory` and `out` are the paths that replace the placeholders
 /// of the command line; `parent` is held open so that the output is removed relative to it and not by a path.
 struct Site<'a> {
     open: &'a Dir,

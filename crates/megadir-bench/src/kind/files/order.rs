@@ -45,7 +45,7 @@ impl Order {
     }
 }
 
-/// The order comes from a real listing, because that of the kernel cannot be computed. Each name is looked up
+/// The order comes from a real listing, because the kernel's cannot be computed. Each name is looked up
 /// by the hash of its path in a sorted table, which takes 12 bytes for a file instead of its name. Files that
 /// were not listed are added at the end and counted as wrong, so that the worker still processes all of its
 /// files.
@@ -111,7 +111,7 @@ pub(crate) struct Batch {
 }
 
 /// One file, prepared before its operation is timed. `file_at` is the offset of the name within the path, and
-/// `content_at` that of the content in the batch's bytes.
+/// `content_at` the place of the content in the batch's bytes.
 #[derive(Debug)]
 struct Next {
     index: u64,

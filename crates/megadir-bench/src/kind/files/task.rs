@@ -14,7 +14,7 @@ use crate::os::{self, At};
 
 const STEP: u64 = 1024;
 
-/// All that a worker needs to compute its files, however it was started: as a thread, a process or a rank. It
+/// Everything that a worker needs to compute its files, however it was started: as a thread, a process or a rank. It
 /// is sent once for each block, and holds no names, so its size does not depend on the number of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {

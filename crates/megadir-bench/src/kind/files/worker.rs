@@ -32,7 +32,7 @@ pub(crate) struct Worker {
 }
 
 /// Result of one worker for one block. The block lasts from the earliest start to the latest end, which is
-/// why both are absolute; those of ranks are set apart, since hosts have different clocks.
+/// why both are absolute; the times of ranks are set apart, since hosts have different clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// On the monotonic clock, which all processes of a host share, nanoseconds; 0 for ranks.

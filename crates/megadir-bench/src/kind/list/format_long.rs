@@ -35,7 +35,7 @@ mod linux {
     }
 
     /// The widths of the columns need all entries first, as in `ls`: this second pass, and the names of
-    /// owners, are part of the cost under study. The output is that of `ls -l` but for its total, which would
+    /// owners, are part of the cost under study. The output is as from `ls -l` but for its total, which would
     /// need the blocks of each file.
     pub(crate) fn format_long(arena: &NameArena, control: RunControl<'_>, sink: &mut Sink) -> Result<()> {
         let (mut owners, mut groups) = (OwnerNames::read("/etc/passwd"), OwnerNames::read("/etc/group"));

@@ -55,7 +55,7 @@ mod linux {
     /// Vanished entries keep empty attributes and are counted.
     ///
     /// One call for each name, in the order of the names in the arena, with the fields that `ls -l` prints.
-    /// After sorting this order differs from that of the inodes on disk, which is part of what the study
+    /// After sorting this order differs from the order of the inodes on disk, which is part of what the study
     /// measures.
     pub(crate) fn stat_names(
         directory: &Dir,

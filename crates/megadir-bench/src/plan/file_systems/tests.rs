@@ -271,7 +271,7 @@ fn disks_in_memory_are_sized_by_the_memory_they_take() {
         "{error}"
     );
     assert!(!error.contains('\n'));
-    // A file that is not compressed takes what is written.
+    // A file that is not compressed takes all written bytes.
     let plain = with(&[on_memory("ext4", None)], 1000 * GIB, 10_000).unwrap();
     assert!(plain.file_systems[0].disk.as_ref().unwrap().expected_bytes > disks[0].expected_bytes);
 }

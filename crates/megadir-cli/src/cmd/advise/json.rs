@@ -88,7 +88,7 @@ fn holds(holds: &Capacity) -> Value {
     }
 }
 
-/// Verdicts are those of the report; a comparison without one is inconclusive. `trusted` is `false` if one
+/// Verdicts come from the report; a comparison without one is inconclusive. `trusted` is `false` if one
 /// directory differed from itself, and then no figure here should be used.
 fn measured(run: &Run, pattern: Pattern) -> Value {
     let measured = &run.measured;

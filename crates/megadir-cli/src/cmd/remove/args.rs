@@ -182,7 +182,7 @@ impl Args {
     pub(super) fn check(&self) -> Result<(), CliError> {
         if let Some(other) = self.excluded_by_budget().filter(|_| self.keep_within.is_some()) {
             return Err(CliError::usage(format!(
-                "--keep-within: cannot be used with {other}; the directory stays, and what is needed goes"
+                "--keep-within: cannot be used with {other}; the directory stays, and files go as needed"
             )));
         }
         refuse_if(&[

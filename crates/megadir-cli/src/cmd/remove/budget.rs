@@ -60,7 +60,7 @@ mod outcome {
             self.outcome.is_met && self.outcome.unread == 0
         }
 
-        /// The end of a sentence about what was removed.
+        /// The end of the sentence on the removal.
         pub(in crate::cmd::remove) fn words(&self, dry_run: bool) -> String {
             let Outcome { limit, now, is_met, unread, .. } = self.outcome;
             let amount = |number| text(self.measure, self.is_of_free, number);

@@ -72,7 +72,7 @@ pub(super) fn run(
     })
 }
 
-/// Removes by `work`, which returns what is left of a budget, and prints the summary.
+/// Removes by `work`, which returns the state of a budget, and prints the summary.
 pub(super) fn reported(
     args: &Args,
     summary: Summary,

@@ -169,7 +169,7 @@ impl<'a> Source<'a> {
                 BadPath { error: CliError::nothing_ran(message), failure, missing }
             }
         })?;
-        // What is no directory is refused with a budget in another place.
+        // With a budget, files are refused in another place.
         let contents = self.args.contents || (self.args.takes_contents() && target.is_directory);
         self.here.check(&target, contents).map_err(|refusal| refused(path, &refusal))?;
         Ok(target)

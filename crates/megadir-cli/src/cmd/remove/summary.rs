@@ -67,7 +67,7 @@ impl Summary {
         }
     }
 
-    /// Failures before the removal, of which some are kept.
+    /// Failures before the removal; some are kept.
     #[cfg(target_os = "linux")]
     pub(super) fn failed_before(&mut self, (kept, count): (Vec<Failure>, u64)) {
         self.failures += count.saturating_sub(kept.len() as u64);

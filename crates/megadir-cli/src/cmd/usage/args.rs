@@ -118,7 +118,7 @@ impl Args {
     }
 }
 
-/// Word by which the table and `list --sort` have a figure, if it is another one.
+/// Word for a figure in the table and in `list --sort`, if it is another one.
 fn heading(by: By) -> Option<&'static str> {
     match by {
         By::Apparent => Some("size"),

@@ -181,7 +181,7 @@ fn an_excluded_directory_is_not_opened_by_any_command() {
         assert!(!opened.contains("secret"), "{arguments:?}: {opened}");
         assert!(at.join("t/secret/below/x").exists() && at.join("t/d/secret").exists(), "{arguments:?}");
     }
-    assert!(!at.join("t/a").exists(), "what is not excluded went");
+    assert!(!at.join("t/a").exists(), "entries that are not excluded went");
 }
 
 #[test]

@@ -134,7 +134,7 @@ const BLOCKS: &[Block] = &[
             ("megadir remove --dry-run --keep-within 50GB cache", Runs),
             ("megadir remove --yes --keep-within 50GB cache", Runs),
             ("megadir remove --yes --keep-within '100k files' --older-than 1h cache", Runs),
-            // The test machine's own file system may be fuller, and its cache smaller than what has to be free.
+            // The test machine's own file system may be fuller, and its cache smaller than the space that has to be free.
             ("megadir remove --yes --keep-within '10% free' cache", Smaller(&[("10%", "0%")])),
         ],
     ),

@@ -1,4 +1,4 @@
-//! `--keep-within`: what was not used for the longest time goes until the rest fits.
+//! `--keep-within`: the least recently used files go until the rest fits.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;

@@ -66,7 +66,7 @@ fn interrupted_removal_prints_a_summary_and_resumes() {
     }
 }
 
-/// Those of the beginning would be no longer true.
+/// The figures of the beginning would be no longer true.
 #[test]
 fn an_interrupted_removal_within_a_budget_has_no_figures_of_the_rest() {
     let scratch = scratch();

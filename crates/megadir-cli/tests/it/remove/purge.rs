@@ -63,7 +63,7 @@ fn the_newest_of_each_directory_stay() {
             run(at, &arguments).quiet();
             assert_eq!(files(at), expected(left), "{arguments:?}");
             let gone: BTreeSet<_> = before.difference(&files(at)).cloned().collect();
-            assert_eq!(set(split(&dry.out, b'\n')), gone, "a dry run lists what goes: {arguments:?}");
+            assert_eq!(set(split(&dry.out, b'\n')), gone, "a dry run lists the removals: {arguments:?}");
         }
     }
 }

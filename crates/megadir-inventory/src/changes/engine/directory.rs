@@ -65,7 +65,7 @@ impl Live {
     /// ```text
     /// Below(parent, name)  one openat                                    usual
     /// FromRoot(root)       name by name from the root, after EMFILE      a vanished name in the middle is a failure:
-    ///                                                                    what is below may have been renamed along
+    ///                                                                    everything below may have been renamed along
     /// ```
     ///
     /// A directory that is gone when it is opened itself has vanished, and its rows are missing entries.
@@ -127,8 +127,8 @@ fn is_not_there(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Source of the names that exist now: those of the rows, if the directory was not listed because its times
-/// are unchanged; those of the newer inventory; or a listing, sorted.
+/// Source of the names that exist now: the names of the rows, if the directory was not listed because its times
+/// are unchanged; the names of the newer inventory; or a listing, sorted.
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
@@ -137,7 +137,7 @@ pub(super) enum Names {
 }
 
 /// Range of a name in the bytes of the listing, so that sorting moves 16 bytes and no names. `number` is the
-/// position in the listing, by which attributes that came with it are found after sorting.
+/// position in the listing, which finds the attributes that came with it after sorting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     start: usize,

@@ -13,7 +13,7 @@ pub(super) enum Fate<L> {
 }
 
 /// Both maps are sorted by place, since the source passes places in this order: what waits before `read_to`
-/// waits in vain. Either map holds the halves whose other half has not come; memory is that of directories
+/// waits in vain. Either map holds the halves whose other half has not come; memory is taken by directories
 /// found before their rows were read, and the reverse.
 #[derive(Debug)]
 pub(super) struct Table<L> {

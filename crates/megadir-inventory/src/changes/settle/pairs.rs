@@ -39,7 +39,7 @@ pub(super) struct Sides<'a> {
 }
 
 /// `targets` has the new path of each old one, and `taken` marks the new ones that are used: a path is in one
-/// pair at most. `moved` are the directories among them, by their old place, to follow what was below.
+/// pair at most. `moved` are the directories among them, by their old place, to follow the entries below.
 pub(super) struct Pairs {
     pub(super) targets: Vec<Option<usize>>,
     pub(super) taken: Vec<bool>,

@@ -64,7 +64,7 @@ fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
     // Takes the parts of a name off from its end, in the reverse of the order in which [`Axes::name`] adds
     // them: file system, mark of a control, state that the arm prepares for, cold state, age. What is left
     // describes the work. The result is only used if it composes the same name again; otherwise the rest of
-    // the name is kept as it is, as a label.
+    // the name is kept unchanged, as a label.
     let mut name = planned.name.clone();
     let label = plan.file_system_of(planned.data).map(|of| of.label.clone());
     let file_system = label.filter(|label| without_suffix(&mut name, label));

@@ -78,7 +78,7 @@ impl Filled {
 /// Positions found in a buffer. Inside means before the share's end.
 ///
 /// Made by one pass over a buffer before any entry is returned: it checks the records and finds where the
-/// share ends, so that what is returned needs no further check. `ascending` is `false` if positions do not
+/// share ends, so that returned records need no further check. `ascending` is `false` if positions do not
 /// ascend within the buffer; such a directory cannot be divided. `past_end` is `true` if a record at or past
 /// the share's end was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

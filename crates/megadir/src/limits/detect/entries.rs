@@ -67,7 +67,7 @@ pub(super) fn look(
 /// Reads with a small buffer from the start, and stops as soon as the directory is shown to be either dense
 /// (`None`) or hollow. The position of the last entry is its part of the range of hashes, and this part of
 /// all blocks was searched by the kernel. So the number of blocks passed bounds the cost, even if they hold
-/// nothing. The interval is that of a Poisson count.
+/// nothing. The interval is of a Poisson count.
 fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looked>> {
     let descriptor = directory.reopen_for_reader()?;
     let mut buffer = [0; LOOK_BYTES];

@@ -58,10 +58,10 @@ fn of_mount(directory: &Dir, assumptions: &Assumptions<'_>, mount: Option<Mount>
     of_layer(directory, assumptions, mount)
 }
 
-/// Facts of one directory as it is, without the layers of an overlay. A client of a network file system sees
+/// Facts of one directory itself, without the layers of an overlay. A client of a network file system sees
 /// the server's file system by its name only (`is_served`), and then knows nothing of its superblock. The
 /// reserve for root counts as available if this process may use it. The sample of entries comes last, because
-/// its cost depends on what was found before.
+/// its cost depends on the facts found before.
 fn of_layer(directory: &Dir, assumptions: &Assumptions<'_>, mount: Option<Mount>) -> Result<Facts> {
     let status = rustix::fs::fstat(directory).at("stat", directory.dir_path())?;
     let mut space = space(directory).at("statfs", directory.dir_path())?;

@@ -238,7 +238,7 @@ fn entries_that_an_upper_layer_of_an_overlay_hides_are_not_counted() {
         // 300 whiteouts in the upper layer, and 300 entries in the lower one.
         assert_eq!((removed.low, removed.high), (0, 600), "{options}");
         assert_eq!((kept.low, kept.high), (299, 301), "{options}");
-        assert_eq!(seen[0].facts.names.basis.known, Known::Assumed, "no name of what is hidden");
+        assert_eq!(seen[0].facts.names.basis.known, Known::Assumed, "no hidden name");
     }
 }
 

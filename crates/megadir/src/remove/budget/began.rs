@@ -18,11 +18,11 @@ const SECOND_NS: i128 = 1_000_000_000;
 /// Linux's ticks are at most this long.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Earliest time that a change from now on can get, and later than those of what was done before, where the file system stores times
+/// Earliest time that a change from now on can get, and later than the times of earlier changes, where the file system stores times
 /// that finely.
 pub(super) fn now(directory: &Dir, traits: &MountTraits) -> Time {
     let steps_ns = steps_ns(directory, traits);
-    // Since Linux 6.13, what is looked at is stamped by the fine clock, of which the coarse one is behind by a tick or, if that is late, more.
+    // Since Linux 6.13, an examined file is stamped by the fine clock, of which the coarse one is behind by a tick or, if that is late, more.
     let before = nanoseconds(ClockId::Realtime);
     let waits = TICK.as_millis() as u32 * 5;
     if steps_ns <= TICK.as_nanos() as i128 {
@@ -110,7 +110,7 @@ mod tests {
         let traits = MountTraits::of(&directory);
         for _ in 0..20 {
             std::fs::write(scratch.path().join("before"), "").unwrap();
-            // What was looked at has a finer stamp than the clock's ticks from now on.
+            // An examined file has a finer stamp than the clock's ticks from now on.
             std::fs::metadata(scratch.path().join("before")).unwrap();
             std::fs::write(scratch.path().join("before"), "").unwrap();
             let began = now(&directory, &traits);

@@ -1,9 +1,9 @@
 //! The look at a file just before its removal: is it at its path still, and exactly what it was when it was selected?
 //!
 //! Each directory of the path is opened in the one above it, without links and without crossing into another mount, for each file again.
-//! So what was moved away, exchanged or mounted over since is not reached. A directory that was only renamed, moved or given away since the
-//! run began has a later change time and no later modification: what is in it stays, because where it was it may have been protected. If
-//! something is protected by its place, what is in any directory stays that has changed since, unless this removal has changed it.
+//! So files that were moved away, exchanged or mounted over since are not reached. A directory that was only renamed, moved or given away since the
+//! run began has a later change time and no later modification: its files stay, because where it was it may have been protected. If
+//! something is protected by its place, files stay in any directory that has changed since, unless this removal has changed it.
 //!
 //! Attributes are the server's (`AT_STATX_FORCE_SYNC`), because a client's cache may hide for a minute that another client used a file.
 
@@ -41,7 +41,7 @@ pub(super) enum Look {
     Same(Found),
     /// Used, changed, replaced, with another name, or in a directory that was renamed: it still counts.
     Changed,
-    /// No file has the name, or the path leads elsewhere: what was there no longer counts.
+    /// No file has the name, or the path leads elsewhere: the file no longer counts.
     Gone,
     Failed(Errno),
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Budget::parse -> select: a pass over the tree -> sums, and rows of the oldest files (time, path, print)
-//!               -> (question) -> Selection::remove: another count: what is needed by then, never more than before
+//!               -> (question) -> Selection::remove: another count: the need by then, never more than before
 //!               -> oldest first, each looked at by its path and compared with its row -> unlinkat
 //!                  `- rows used up, and files were left out of memory? another pass, from the last row on
 //! ```
@@ -12,7 +12,7 @@
 //!
 //! **What counts, and what goes.** Regular files, by the space that they occupy on disk as du(1) counts it. A file with several names counts
 //! once and stays, because removing one name frees nothing. All else neither counts nor goes: directories, links, sockets, devices, files and
-//! directories that are mount points, and what is mounted. A budget of bytes removes no file without blocks. Excluded entries are not
+//! directories that are mount points, and mounted file systems. A budget of bytes removes no file without blocks. Excluded entries are not
 //! seen; other conditions only protect: a file that does not meet them counts and stays, also one below the greatest depth.
 //!
 //! **Nothing goes in vain.** If files that stay whatever the conditions are (with several names, or times to come) alone exceed the budget,
@@ -22,7 +22,7 @@
 //! **Beside writers.** Nothing goes whose time of access, modification or change is at or after the start of the run (`began.rs`), or that
 //! differs from what it was when it was selected, or that is in a directory which was renamed or excluded (`last_look.rs`). What another
 //! process removes counts as freed: the directory is counted again before the first removal and every few seconds. What
-//! has to go only shrinks, so that neither new files, nor those that were renamed during a count and counted twice, nor those in directories that
+//! has to go only shrinks, so that neither new files, nor files that were renamed during a count and counted twice, nor files in directories that
 //! were renamed since the start make more go. A file that takes the name of a selected one in the microseconds between the look and the unlink
 //! goes: no system call can check what it removes.
 //!
@@ -99,7 +99,7 @@ pub struct Outcome {
     pub changed: u64,
     /// Most that the directory may hold, or least that is free.
     pub limit: u64,
-    /// Content of the directory, or what is free: after a removal counted again, else when it was read.
+    /// Content of the directory, or free amount: after a removal counted again, else when it was read.
     pub now: u64,
     /// The rest fits, as far as it could be read.
     pub is_met: bool,
@@ -107,7 +107,7 @@ pub struct Outcome {
     pub is_out_of_reach: bool,
     /// Least that the directory could hold, or most that could be free.
     pub reachable: u64,
-    /// Directories and entries that could not be read, in the worst of all counts. The directory may hold more than [`Self::now`] by what they hold.
+    /// Directories and entries that could not be read, in the worst of all counts. The directory may hold more than [`Self::now`] by their content.
     pub unread: u64,
 }
 
@@ -134,7 +134,7 @@ pub struct Selection {
     outcome: Outcome,
 }
 
-/// Finds what has to go. Returns `None` if `watch` requested a stop; `watch` gets failures, whose entries stay and are
+/// Selects the files that have to go. Returns `None` if `watch` requested a stop; `watch` gets failures, whose entries stay and are
 /// not counted. Errors: the directory cannot be read, or its file system does not count what the budget names.
 ///
 /// ```
@@ -277,7 +277,7 @@ impl Selection {
         self.oldest.is_cut() && self.reading.measure.of(&self.outcome.selected) < self.need
     }
 
-    /// Counts the tree, or what is free, again: less goes if less is needed by now. `false` if `watch` requested a stop.
+    /// Counts the tree, or the free amount, again: less goes if less is needed by now. `false` if `watch` requested a stop.
     fn count(&mut self, watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>) -> Result<bool> {
         if self.budget.is_of_free() {
             self.outcome.now = self.budget.free(&self.directory).unwrap_or(self.outcome.now);

@@ -345,6 +345,6 @@ mod tests {
         }
         assert_eq!(window.extend(far..far + KIB, far * 2).end, far + KIB + AHEAD_MAX);
         assert_eq!(window.extend(0..KIB, far), 0..KIB, "another part of the device");
-        assert_eq!(window.extend(0..2 * KIB, KIB).end, 2 * KIB, "what is needed is read in any case");
+        assert_eq!(window.extend(0..2 * KIB, KIB).end, 2 * KIB, "needed blocks are read in any case");
     }
 }

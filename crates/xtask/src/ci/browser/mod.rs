@@ -30,7 +30,7 @@ const CHECK: &str = include_str!("check.js");
 const USAGE: &str = "usage";
 
 /// Each page is written once and opened in every view, in one browser, since starting it takes longer than
-/// all pages. Reports are those of the stage `smoke`, so that no study runs twice. The short tier opens a few
+/// all pages. Reports come from the stage `smoke`, so that no study runs twice. The short tier opens a few
 /// pages; the long tier, and the stage by its name, all of them.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["chromium", "chromedriver"] {

@@ -74,7 +74,7 @@ const ALONE: &[&[&str]] = &[
 /// In the short tier the Debian package alone, of the program that the tests were built with.
 ///
 /// The short tier does not build the program again: it packs the one that the tests were built with, and so
-/// tries the package's contents and scripts. Only the long tier makes everything as it is published.
+/// tries the package's contents and scripts. Only the long tier makes everything as published.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(why) = roots::lacking().or_else(|| lacking_to_link().filter(|_| context.full)) {
         return Ok(Report::not_run(format!("package: {why}")));

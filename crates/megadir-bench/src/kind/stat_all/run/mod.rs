@@ -27,7 +27,7 @@ pub(crate) struct FileAttributes {
 }
 
 /// Result of one operation. `rows` is `Some` for methods that return a vector, which is part of their cost,
-/// and `None` for those that visit each file. `files` is their number; `times` and
+/// and `None` for ways that visit each file. `files` is their number; `times` and
 /// `all` are sums of hashes that prove equal work, without and with sizes;
 /// `calls` is `None` for methods whose calls cannot be counted.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use crate::row::Facts;
 impl<S: Source> Worker<'_, '_, S> {
     /// Compares a range of a directory's names with the rows in the same range, both ascending, like the
     /// merge of two lists. Attributes are queried for [`BATCH_NAMES`] names at a time, before they are
-    /// compared. If the directory was not listed, the names are those of the rows, so none can be missing in
+    /// compared. If the directory was not listed, the names come from the rows, so none can be missing in
     /// the listing, and an entry that is gone is found by its examination. Only the first failure of a
     /// directory is kept as text, since a directory without permission would have one for each name.
     pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {

@@ -183,7 +183,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     /// Large directories are divided into ranges of [`PART_NAMES`] names, so that one huge directory keeps
     /// all threads busy. With conditions the directory always counts as changed in its entries (`stirred`),
-    /// because those that are hidden are not compared.
+    /// because hidden entries are not compared.
     fn names(
         &mut self,
         live: Box<Live>,
@@ -211,7 +211,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 
     /// The root is compared first, before anything below it, and decides how the rest is compared: device
-    /// numbers of the inventory are translated to those of now, starting with the root's. A root that is
+    /// numbers of the inventory are translated to the present ones, starting with the root's. A root that is
     /// another directory than the scanned one is an error, because otherwise everything would be reported as
     /// removed and added; `any_root` is for a tree that was copied or restored.
     fn root(&self, live: &mut Live, rows: &Both) -> Result<()> {

@@ -81,7 +81,7 @@ fn changes_since_the_run_began_keep_files() {
     }
 }
 
-/// Its files are as old as those that were selected.
+/// Its files are as old as the selected ones.
 #[test]
 fn directories_that_are_renamed_exchanged_or_moved_here_lose_nothing() {
     let (_scratch, top) = nested();
@@ -93,7 +93,7 @@ fn directories_that_are_renamed_exchanged_or_moved_here_lose_nothing() {
     fs::rename(top.join("c/d"), top.join("a-moved")).unwrap();
     fs::rename(others.join("c/d"), top.join("c/d")).unwrap();
     remove(&top, &mut selection, false);
-    // What has been moved makes nothing else go either, so the youngest of the rest stays.
+    // Moved files make nothing else go either, so the youngest of the rest stays.
     assert_eq!(left(&top), ["a-moved/2", "b/d/new/1", "b/d/new/d/2", "c/1", "c/d/2", "new/1", "new/d/2"]);
 }
 
@@ -245,7 +245,7 @@ fn what_others_remove_after_the_selection_need_not_go() {
     }
     let (removed, _) = remove(&top, &mut selection, false);
     assert_eq!((removed.counts.entries, left(&top).len()), (0, 4));
-    // Those that were selected.
+    // The selected files.
     let mut selection = selected(&top, &files(1));
     fs::remove_file(top.join("00010")).unwrap();
     let (removed, _) = remove(&top, &mut selection, false);

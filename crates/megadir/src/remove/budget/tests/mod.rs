@@ -175,7 +175,7 @@ fn files_with_several_names_count_once_and_stay() {
     assert_eq!((freed.files, now, is_met), (2, 3, true));
 }
 
-/// All that may go would go, for nothing.
+/// Everything that may go would go, for nothing.
 #[test]
 fn a_budget_out_of_reach_removes_nothing() {
     let (scratch, top) = flat(6, |index| 1_000_000 + index);
