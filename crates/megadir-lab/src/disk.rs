@@ -155,7 +155,20 @@ impl Disk {
         true
     }
 
-    pub fn cool(&self) -> io::Result<Cold> {
+    /// Drops what is cached of the unmounted disk, again for at most `patience` while others have some of it read: programs that look
+    /// for file systems on all devices (blkid, mkfs.btrfs) do.
+    pub fn cool(&self, patience: Duration) -> io::Result<Cold> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let cold = self.drop_cached()?;
+            if cold.is_cold() || Instant::now() >= deadline {
+                return Ok(cold);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn drop_cached(&self) -> io::Result<Cold> {
         let mut cold = Cold::default();
         rustix::fs::fsync(&self.device)?;
         rustix::fs::fadvise(&self.device, 0, None, Advice::DontNeed)?;
@@ -176,4 +189,13 @@ pub struct Cold {
     pub device_pages: u64,
     /// Still in this machine's page cache; 0 for devices.
     pub image_pages: u64,
+}
+
+/// Device pages that a mounted file system holds. More mean that the unmounted device's pages were not dropped.
+const DEVICE_PAGES_MAX: u64 = 16;
+
+impl Cold {
+    pub fn is_cold(&self) -> bool {
+        self.device_pages <= DEVICE_PAGES_MAX
+    }
 }

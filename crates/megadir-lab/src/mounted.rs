@@ -17,7 +17,9 @@ use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
 
-const BUSY_MAX: Duration = Duration::from_secs(1);
+/// How long others may hold a file system or its device: scans of all mounts and devices, and forked children before exec, which take
+/// seconds on a busy machine. A run of hours must not end because of one.
+const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// Unmounted, and its image freed, on drop. Close all descriptors on it before.
 #[derive(Debug)]
@@ -243,7 +245,8 @@ impl Mounted {
         if !disk.wait_until_free(BUSY_MAX) {
             return Err(not_cold(format!("its device {} is still in use", disk.path.display())));
         }
-        let cool = || disk.cool().map_err(LabError::failed(format!("drop the cache of {}", self.spec)));
+        let cool =
+            || disk.cool(BUSY_MAX).map_err(LabError::failed(format!("drop the cache of {}", self.spec)));
         marked(control.heartbeat, WRITING_BACK, cool)
     }
 

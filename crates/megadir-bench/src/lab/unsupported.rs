@@ -23,6 +23,12 @@ pub struct Cold {
     pub device_pages: u64,
 }
 
+impl Cold {
+    pub fn is_cold(&self) -> bool {
+        self.device_pages == 0
+    }
+}
+
 fn refused<T>() -> Result<T, LabError> {
     Err(LabError::Elsewhere { reason: LINUX_ONLY })
 }

@@ -16,8 +16,6 @@ use crate::os::{At, write_back};
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
-/// Device pages that a mounted file system holds. More mean that the unmounted device's pages were not dropped.
-const DEVICE_PAGES_MAX: u64 = 16;
 /// Stands for directories of an unmounted file system: nothing can be created or removed in it.
 const NOWHERE: &str = "/proc";
 
@@ -319,7 +317,7 @@ impl Volume {
         match mounted_as {
             MountedAs::ItIs => {
                 let cold = mounted.remount(control)?;
-                if cold.device_pages > DEVICE_PAGES_MAX {
+                if !cold.is_cold() {
                     let left = format!("{} pages of its device are still cached", cold.device_pages);
                     return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
                 }

@@ -2,12 +2,15 @@
 //! removed.
 
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use megadir_bench::lab::LabError;
 use megadir_record::{FsId, Place};
 use megadir_testkit::require;
 
-use super::support::{SIGNALS, attached, left, make, open};
+use super::support::{SIGNALS, attached, device_of, left, make, open};
 
 /// Required on this machine: the file systems of its kernel, and NTFS through FUSE.
 const FILE_SYSTEMS: [(&str, &str); 7] = [
@@ -104,6 +107,35 @@ fn remount_clears_the_cache_and_keeps_the_files() {
         drop(opened);
         mounted.unmount(SIGNALS).unwrap();
     }
+}
+
+#[test]
+fn a_remount_waits_for_others_that_hold_the_file_system_or_its_device_for_a_moment() {
+    const MOMENT: Duration = Duration::from_secs(2);
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let mut mounted = require!(make(&lab, "ext4").map_err(|error| error.to_string()));
+    let file = mounted.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let held = std::fs::File::open(&file).unwrap();
+    let device = std::fs::File::open(Path::new("/dev").join(device_of(mounted.path()))).unwrap();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(MOMENT);
+            drop(held);
+        });
+        // Programs that look for file systems read far more of a device than a mounted file system holds.
+        scope.spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            while began.elapsed() < 2 * MOMENT {
+                device.read_at(&mut buffer, 0).unwrap();
+            }
+        });
+        assert!(mounted.remount(SIGNALS).unwrap().is_cold());
+    });
+    assert!(began.elapsed() >= MOMENT);
+    assert_eq!(std::fs::read(&file).unwrap(), b"x");
 }
 
 #[test]

@@ -9,20 +9,13 @@ use megadir_record::FsId;
 use megadir_testkit::require;
 use megadir_testkit::rng::Rng;
 
-use super::support::{SIGNALS, make_on, open};
+use super::support::{SIGNALS, device_of, make_on, open};
 
 const LIMIT_BYTES: u64 = 64 << 20;
 
 fn zram() -> Result<(), String> {
     let is_there = Path::new("/sys/class/zram-control").exists();
     is_there.then_some(()).ok_or_else(|| "this kernel has no zram".to_owned())
-}
-
-/// The device of a mounted file system, as this thread's mount namespace has it.
-fn device_of(path: &Path) -> String {
-    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
-    let line = mounts.lines().find(|line| line.contains(path.to_str().unwrap())).unwrap();
-    line.rsplit(' ').nth(1).unwrap().trim_start_matches("/dev/").to_owned()
 }
 
 fn sectors_read(device: &str) -> u64 {

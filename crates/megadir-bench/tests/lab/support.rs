@@ -50,3 +50,10 @@ pub(crate) fn attached(of: &Path) -> Vec<String> {
     let of = of.canonicalize().unwrap();
     files.filter(|file| Path::new(file.trim()).starts_with(&of)).collect()
 }
+
+/// The device of a mounted file system, as this thread's mount namespace has it.
+pub(crate) fn device_of(path: &Path) -> String {
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+    let line = mounts.lines().find(|line| line.contains(path.to_str().unwrap())).unwrap();
+    line.rsplit(' ').nth(1).unwrap().trim_start_matches("/dev/").to_owned()
+}

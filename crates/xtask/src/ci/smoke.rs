@@ -140,7 +140,11 @@ fn finish(
         return Ok(Some(printed.lines().last().unwrap_or("no part of it could run").to_owned()));
     }
     if !status.success() {
-        return Err(format!("{status}\n{printed}"));
+        // The program's last line is its error, and only the first line here is in the summary.
+        return Err(format!(
+            "{status}: {}\n{printed}",
+            printed.lines().last().unwrap_or("nothing was printed")
+        ));
     }
     let names = names(folder)?;
     left_behind(&names)?;
