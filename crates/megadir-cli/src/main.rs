@@ -3,6 +3,7 @@
 //! | folder or file | subject |
 //! |---|---|
 //! | `cmd/` | a module or folder per subcommand, and what several share |
+//! | `deferred.rs` | builds the arguments of the given command only |
 //! | `ui/` | standard output, messages, escaping of names, exit codes |
 //! | `examples.rs` | the one table of examples: help and man pages print it, and a test runs it |
 //! | `tips.rs`, `tips/` | turns an error of the parser into the line to type; a line that parses gets there only for a word of `find` |
@@ -10,6 +11,7 @@
 #[macro_use]
 mod ui;
 mod cmd;
+mod deferred;
 mod examples;
 mod tips;
 
@@ -46,11 +48,11 @@ fn main() -> ExitCode {
     if let Some(done) = cmd::launched(&words) {
         return end(done, &words);
     }
-    // Only help has the examples: adding them to every command would slow down each start.
-    let mut program = Cli::command();
-    let matches = program.try_get_matches_from_mut(&words);
-    let parsed = matches.and_then(|mut matches| {
-        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
+    // Only errors need the other commands, and only help the examples: building them every time would slow down each start.
+    let mut program = deferred::deferring(Cli::command);
+    let parsed = parsed_by(&mut program, &words).or_else(|_| {
+        program = Cli::command();
+        parsed_by(&mut program, &words)
     });
     let parsed = parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp => self::program().try_get_matches_from(&words).err().unwrap_or(error),
@@ -77,6 +79,11 @@ fn main() -> ExitCode {
         Err(error) => ui::output::print(&error.to_string()),
     };
     end(done, &words)
+}
+
+fn parsed_by(program: &mut Command, words: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = program.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(program))
 }
 
 fn end(done: Result<u8, CliError>, words: &[OsString]) -> ExitCode {

@@ -97,6 +97,12 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
         ("changes", ErrorKind::MissingRequiredArgument) if lacks(error, "<INVENTORY>") => {
             Some(NO_INVENTORY.to_owned())
         }
+        ("remove", ErrorKind::MissingRequiredArgument) if lacks(error, "--contents") => {
+            let directory = directory_of(after);
+            Some(format!(
+                "--renew replaces the directory whose contents are removed: 'megadir remove --contents --renew {directory}'"
+            ))
+        }
         ("reshard", ErrorKind::MissingRequiredArgument) if lacks(error, "--to") => {
             let directory = directory_of(after);
             Some(format!(

@@ -9,6 +9,7 @@
 //! rotating disks.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::backend::{self, Backend};
 use crate::dir::Dir;
@@ -174,9 +175,12 @@ pub(crate) fn row_of<T>(
 /// Maximum number of threads chosen for one directory. More are not faster.
 pub const THREADS_PICKED_MAX: usize = 8;
 
-/// Number of processors that this process may use, at most [`THREADS_PICKED_MAX`].
+/// Number of processors that this process may use, at most [`THREADS_PICKED_MAX`]; as when it was first asked for.
 pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_PICKED_MAX)
+    // A dozen system calls, as many as the rest of a small directory takes.
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS
+        .get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_PICKED_MAX))
 }
 
 /// Number of threads worth using for a directory of a file system, if it is not cached.

@@ -12,6 +12,7 @@
 //!
 //! Exit codes are in `ui/exit.rs`. A closed pipe ends a command quietly. JSON lines carry `"v":1`.
 
+use crate::deferred::Deferred;
 use crate::exit::CliError;
 use crate::ui::output;
 #[cfg(target_os = "linux")]
@@ -122,34 +123,34 @@ pub(crate) mod version;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    List(Box<list::Args>),
-    Make(make::Args),
-    Remove(Box<remove::Args>),
+    List(Deferred<list::Args>),
+    Make(Deferred<make::Args>),
+    Remove(Deferred<remove::Args>),
     #[cfg_attr(
         not(target_os = "linux"),
         command(about = "Move the files of a directory to another layout (needs Linux)")
     )]
-    Reshard(Box<reshard::Args>),
+    Reshard(Deferred<reshard::Args>),
     #[cfg_attr(
         not(target_os = "linux"),
         command(about = "Find out which layout the files of a directory have (needs Linux)")
     )]
-    Layout(layout::Args),
-    Usage(Box<usage::Args>),
-    Scan(Box<scan::Args>),
-    Changes(Box<changes::Args>),
+    Layout(Deferred<layout::Args>),
+    Usage(Deferred<usage::Args>),
+    Scan(Deferred<scan::Args>),
+    Changes(Deferred<changes::Args>),
     #[cfg_attr(
         not(target_os = "linux"),
         command(about = "Pack a tree of very many files into tar files with an index (needs Linux)")
     )]
-    Pack(pack::Args),
-    Limits(Box<limits::Args>),
-    Advise(Box<advise::Args>),
-    Bench(bench::Args),
-    Backends(backends::Args),
-    Generate(generate::Args),
-    Doctor(doctor::Args),
-    Version(version::Args),
+    Pack(Deferred<pack::Args>),
+    Limits(Deferred<limits::Args>),
+    Advise(Deferred<advise::Args>),
+    Bench(Deferred<bench::Args>),
+    Backends(Deferred<backends::Args>),
+    Generate(Deferred<generate::Args>),
+    Doctor(Deferred<doctor::Args>),
+    Version(Deferred<version::Args>),
     /// Run one task of a job on many machines: JSON on standard input, its outcome as JSON on standard output
     #[command(hide = true)]
     Task,

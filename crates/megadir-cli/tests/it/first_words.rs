@@ -218,6 +218,7 @@ fn options_of_neighbours_get_hints() {
         (&["make", "--entries", "-5", "new"], "--entries takes no negative value: write 5"),
         (&["list", "--older-than", "1month", "d"], "write days, such as 30d"),
         (&["reshard", "d"], "'megadir layout d'"),
+        (&["remove", "--renew", "d"], "'megadir remove --contents --renew d'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
     }
