@@ -1,14 +1,13 @@
 //! Arguments of commands that are built only when the command is given. To build those of all commands took half of the instructions
 //! of a short command.
 
-use std::cell::Cell;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-thread_local! {
-    static DEFERS: Cell<bool> = const { Cell::new(false) };
-}
+/// Set while the program, which has one thread then, builds its commands.
+static DEFERS: AtomicBool = AtomicBool::new(false);
 
 /// Arguments of one command; boxed, because those of some commands are a hundred times as large as those of others.
 pub(crate) struct Deferred<T>(Box<T>);
@@ -16,9 +15,9 @@ pub(crate) struct Deferred<T>(Box<T>);
 /// Calls `build`, which leaves out what [`Deferred`] commands have: the parser adds that of the command which it meets. Help, hints and
 /// errors need all of it, and do not use this.
 pub(crate) fn deferring(build: impl FnOnce() -> Command) -> Command {
-    DEFERS.set(true);
+    DEFERS.store(true, Ordering::Relaxed);
     let command = build();
-    DEFERS.set(false);
+    DEFERS.store(false, Ordering::Relaxed);
     command
 }
 
@@ -32,7 +31,7 @@ impl<T> Deref for Deferred<T> {
 
 impl<T: Args> Args for Deferred<T> {
     fn augment_args(command: Command) -> Command {
-        if DEFERS.get() { command.defer(T::augment_args) } else { T::augment_args(command) }
+        if DEFERS.load(Ordering::Relaxed) { command.defer(T::augment_args) } else { T::augment_args(command) }
     }
 
     fn augment_args_for_update(command: Command) -> Command {
