@@ -279,9 +279,10 @@ fn a_scan_that_hashes_suspects_lets_the_first_comparison_decide() {
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
+        // On a busy machine the scan may begin so late that it hashes with a margin what is no suspect any more.
         String::from_utf8_lossy(&output.stderr).contains("2 suspects hashed")
+            && lab.lines(&[]) == ["suspect a", "suspect link"]
     });
-    assert_eq!(lab.lines(&[]), ["suspect a", "suspect link"]);
     assert!(lab.lines(&["--verify"]).is_empty());
     assert!(lab.refused(&["--gains", "--verify"], 2).contains("--gains prints no suspects"));
     assert!(lab.changes(&["--gains", "--verify", "--update"]).status.success());
