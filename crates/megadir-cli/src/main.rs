@@ -50,13 +50,12 @@ fn main() -> ExitCode {
     }
     // Only errors need the other commands, and only help the examples: building them every time would slow down each start.
     let mut program = deferred::deferring(Cli::command);
-    let parsed = parsed_by(&mut program, &words).or_else(|_| {
-        program = Cli::command();
+    let parsed = parsed_by(&mut program, &words).or_else(|error| {
+        program = match error.kind() {
+            ErrorKind::DisplayHelp => self::program(),
+            _ => Cli::command(),
+        };
         parsed_by(&mut program, &words)
-    });
-    let parsed = parsed.map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp => self::program().try_get_matches_from(&words).err().unwrap_or(error),
-        _ => error,
     });
     let done = match parsed {
         _ if let Some(error) = detached_value(&program, &words) => Err(error),
