@@ -266,9 +266,7 @@ fn a_run_continues_after_a_rank_was_killed() {
         assert!(begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(), "{} blocks", blocks());
         std::thread::sleep(Duration::from_millis(2));
     }
-    let killed =
-        Command::new("kill").arg("-9").arg(fs::read_to_string(at.join("pid.2")).unwrap().trim()).status();
-    assert!(killed.unwrap().success());
+    assert!(signal(at, 2, "-9"));
     assert!(!run.wait().unwrap().success());
     let again = "bench run --resume r.jsonl --dir shared";
     let alone = finish(&mut megadir(at, &again.split(' ').collect::<Vec<_>>()));
@@ -378,6 +376,12 @@ fn copies_of_commands_that_write_are_refused() {
         .complains(2, &["--engine mpi"]);
 }
 
+/// `false` if the rank has not written its number to `pid.RANK`, or no process has that number.
+fn signal(at: &Path, rank: u32, signal: &str) -> bool {
+    let Ok(pid) = fs::read_to_string(at.join(format!("pid.{rank}"))) else { return false };
+    Command::new("kill").args([signal, pid.trim()]).stderr(Stdio::null()).status().unwrap().success()
+}
+
 /// Processes of a job that end with a test, also if it fails: a stopped rank would stay, and the others would wait for it on a processor.
 struct Job<'a> {
     at: &'a Path,
@@ -387,9 +391,7 @@ struct Job<'a> {
 impl Drop for Job<'_> {
     fn drop(&mut self) {
         for rank in 0..4 {
-            if let Ok(pid) = fs::read_to_string(self.at.join(format!("pid.{rank}"))) {
-                let _ = Command::new("kill").args(["-9", pid.trim()]).stderr(Stdio::null()).status();
-            }
+            signal(self.at, rank, "-9");
         }
         let _ = self.launcher.kill();
         let _ = self.launcher.wait();
@@ -415,11 +417,7 @@ fn a_rank_that_hangs_in_a_study_is_named_after_a_minute() {
         assert!(begun.elapsed() < PATIENCE, "nothing was measured");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let pid = |rank: u32| fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap().trim().to_owned();
-    let kill = |signal: &str, pid: &str| {
-        Command::new("kill").args([signal, pid]).stderr(Stdio::null()).status().unwrap().success()
-    };
-    assert!(kill("-STOP", &pid(2)));
+    assert!(signal(at, 2, "-STOP"));
     let stopped = Instant::now();
     let text = || fs::read_to_string(at.join("messages")).unwrap();
     while !text().contains("megadir: waiting for ") {
@@ -434,13 +432,13 @@ fn a_rank_that_hangs_in_a_study_is_named_after_a_minute() {
     assert!(line.contains(" for 60 s: it hangs"), "{messages}");
     assert!((Duration::from_secs(55)..Duration::from_secs(80)).contains(&waited), "{waited:?}");
     // Once the rank continues, the run does too; an interrupt still ends it.
-    assert!(kill("-CONT", &pid(2)));
+    assert!(signal(at, 2, "-CONT"));
     let before = samples();
     while samples() <= before {
         assert!(stopped.elapsed() < 2 * PATIENCE, "the run does not continue");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(kill("-INT", &pid(0)));
+    assert!(signal(at, 0, "-INT"));
     let ended = job.launcher.wait().unwrap();
     assert!(ended.code().is_some_and(|code| code != 0), "{ended:?} {}", text());
 }

@@ -49,11 +49,6 @@ fn command(mpi: &Mpi, at: &Path, library: &Path, words: &str) -> Command {
     command
 }
 
-fn signal(at: &Path, rank: u32, signal: &str) -> bool {
-    let pid = fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap();
-    Command::new("kill").args([signal, pid.trim()]).stderr(Stdio::null()).status().unwrap().success()
-}
-
 fn wait_for(event: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_there() {
@@ -71,7 +66,7 @@ fn nothing_runs_on_after_an_interrupt_where_the_call_that_aborts_returns() {
     let words = "scan tree --engine mpi -o parts";
     let mut run = command(&MPICH, at, &library, words).spawn().unwrap();
     wait_for("parts", || super::jobs::parts(&at.join("parts")) > 1);
-    assert!(signal(at, 0, "-INT"));
+    assert!(super::signal(at, 0, "-INT"));
     let ended = run.wait().unwrap();
     let messages = fs::read_to_string(at.join("messages")).unwrap();
     assert_eq!(codes(at), [130], "{messages}");
@@ -88,9 +83,9 @@ fn a_rank_that_hangs_is_named_and_the_job_ends_without_it_and_not_with_success()
     let whole = scanned_alone(at);
     let mut run = command(&MPICH, at, &library, "scan tree --engine mpi -o parts").spawn().unwrap();
     wait_for("parts", || super::jobs::parts(&at.join("parts")) >= 3);
-    assert!(signal(at, 2, "-STOP"));
+    assert!(super::signal(at, 2, "-STOP"));
     let ended = run.wait().unwrap();
-    signal(at, 2, "-9");
+    super::signal(at, 2, "-9");
     let messages = fs::read_to_string(at.join("messages")).unwrap();
     assert!(ended.code().is_some_and(|code| code != 0), "{messages}");
     for (words, times) in [
