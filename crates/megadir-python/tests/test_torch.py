@@ -215,8 +215,9 @@ def test_a_link_to_a_directory_above_is_an_error_instead_of_forty_copies(images)
     folder = torchvision_folder()
     expected = megadir.torch.make_dataset(images)
     (images / "cat" / "loop").symlink_to(".")
+    # 41 copies, and as few as 21 where something is mounted meanwhile (findings/links-above-20-fail-beside-mounts.sh).
     copies = folder.make_dataset(images, extensions=folder.IMG_EXTENSIONS)
-    assert sum(path.endswith("/1.jpg") for path, _ in copies) == 41
+    assert 21 <= sum(path.endswith("/1.jpg") for path, _ in copies) <= 41
     with pytest.raises(OSError, match="directory above") as raised:
         megadir.torch.make_dataset(images)
     assert raised.value.errno == errno.ELOOP and raised.value.filename == f"{images}/cat/loop"
