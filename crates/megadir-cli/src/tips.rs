@@ -74,6 +74,11 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
         "limits takes no number: it prints how many entries fit; 'megadir advise DIR --files N' chooses a layout for N",
     ),
     (
+        "bench run",
+        &["--time", "--seconds", "--duration", "--minutes"],
+        "bench run takes no time: --quick measures small data for a short time, and --rounds N sets the number of rounds",
+    ),
+    (
         "bench commands",
         &["--quick"],
         "bench commands has no --quick; write --rounds 6 --warm-up 1 for a short run",
@@ -86,7 +91,7 @@ pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Opti
     let (command, after) = divided(&words)?;
     if program.find_subcommand(command).is_none() {
         let line = if command == "find" { find_line(program, after) } else { None };
-        return line.or_else(|| unknown(command, error));
+        return line.or_else(|| unknown(command, after, error));
     }
     match (command, error.kind()) {
         ("bench", ErrorKind::InvalidSubcommand) => study(after.first()?),
@@ -161,7 +166,7 @@ fn find_line(program: &Command, after: &[&str]) -> Option<String> {
     find::command(program, after).map(|line| format!("there is no command 'find'; write {line}"))
 }
 
-fn unknown(word: &str, error: &Error) -> Option<String> {
+fn unknown(word: &str, after: &[&str], error: &Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
@@ -172,11 +177,25 @@ fn unknown(word: &str, error: &Error) -> Option<String> {
     let known = COMMANDS.iter().find(|(names, _)| names.contains(&word.to_ascii_lowercase().as_str()));
     match known {
         // A directory may have this name too.
-        Some((_, instead)) => Some(format!("there is no command {shown}; write {instead}")),
+        Some((_, instead)) => {
+            Some(format!("there is no command {shown}; write {}", with_directory(instead, after)))
+        }
         None if word.contains(std::path::is_separator) || Path::new(word).exists() => Some(format!(
             "{shown} is no command; 'megadir list {word}' prints its entries, and 'megadir usage {word}' what takes the space"
         )),
         None => None,
+    }
+}
+
+/// The line with the directory that was given in place of `DIR` or `PATH`. A word that a shell reads otherwise, or that is no directory, is not
+/// repeated; nor is `/`, so that no line proposes to remove it.
+fn with_directory(line: &str, after: &[&str]) -> String {
+    let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let given =
+        Some(directory_of(after)).filter(|word| is_plain(word) && *word != "/" && Path::new(word).is_dir());
+    match given {
+        Some(word) => line.replace(" DIR", &format!(" {word}")).replace(" PATH", &format!(" {word}")),
+        None => line.to_owned(),
     }
 }
 

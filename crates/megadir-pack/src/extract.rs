@@ -43,6 +43,8 @@ pub struct ExtractOptions<'o> {
 pub struct Extracted {
     /// Entries that were written, with their directories.
     pub entries: u64,
+    /// Entries that met the conditions, without the directories that they need; without conditions all but the top.
+    pub selected: u64,
     /// Length of their contents, bytes.
     pub bytes: u64,
     /// Entries that could not be written, or not with all of their attributes.
@@ -153,6 +155,7 @@ impl Work<'_> {
             if !selection.has(&row) {
                 continue;
             }
+            self.extracted.selected += u64::from(!row.key.is_root());
             let entry = Entry::of(&row, stored);
             match (entry.is_directory(), stored) {
                 (true, _) => {

@@ -101,7 +101,21 @@ pub fn pack(
     if unfinished.has_index {
         return was_finished(unfinished).map(Some);
     }
-    let mut reader = Source::new(&top)?;
+    packed_into(unfinished, &top, destination, options, watch).map_err(|error| match error.note() {
+        "" => error.with_note("the pack has no index yet: the same command continues"),
+        _ => error,
+    })
+}
+
+/// Scans the tree `top` and packs what no kept shard has. An error leaves finished shards, which the next run keeps.
+fn packed_into(
+    unfinished: Unfinished,
+    top: &Dir,
+    destination: &Path,
+    options: &PackOptions,
+    watch: &mut PackWatch<'_>,
+) -> Result<Option<Packed>> {
+    let mut reader = Source::new(top)?;
     let kept = unfinished.keep(&mut reader)?;
     let kept_shards = kept.len() as u32;
     if kept_shards > 0 && watch(PackEvent::Kept(kept_shards)).is_break() {
@@ -118,7 +132,7 @@ pub fn pack(
     }
     let scan_options = ScanOptions::new(options.threads, SORT_BYTES, unfinished.directory.path().to_owned());
     let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
-    let scanned = scan(&[source.to_owned()], &scan_options, &mut watch_scan, &mut order);
+    let scanned = scan(&[top.path().to_owned()], &scan_options, &mut watch_scan, &mut order);
     if let Some(error) = order.error.take() {
         return Err(error);
     }
@@ -129,7 +143,7 @@ pub fn pack(
         shards,
         paths: sorter(),
         watch,
-        readers: Readers::start(&top, options.threads)?,
+        readers: Readers::start(top, options.threads)?,
         ready: VecDeque::new(),
         group: Vec::new(),
         batch: Batch::default(),

@@ -31,6 +31,17 @@ fn words_of_other_programs_lead_to_the_command() {
             assert!(!ran.err.contains("similar"), "{}", ran.err);
         }
     }
+    // A directory that was given is in the line; `/` and what a shell reads otherwise are not.
+    for (words, instead) in [
+        (&["du", "-sh", "spool"][..], "'megadir usage spool'"),
+        (&["rm", "-rf", "spool"], "'megadir remove spool'"),
+        (&["rm", "-rf", "/"], "'megadir remove PATH'"),
+        (&["du", "missing"], "'megadir usage DIR'"),
+    ] {
+        run(scratch.path(), words).complains(2, &[instead]);
+    }
+    run(scratch.path(), &["bench", "run", "listing", "--time", "5s"])
+        .complains(2, &["--quick", "--rounds N"]);
     run(scratch.path(), &["lsit"]).complains(2, &["'list'"]);
     run(scratch.path(), &["bench", "smallfile"]).complains(2, &["'megadir bench run smallfile'"]);
     run(scratch.path(), &["bench", "run"]).complains(2, &["listing, ", "smallfile", "'megadir bench list'"]);
@@ -248,12 +259,12 @@ fn a_line_of_find_is_answered_with_the_whole_line() {
         (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' 'spool'"),
         (&["find", "-name", "x", "-delete"], "megadir remove --match 'x' '.', first with --dry-run"),
         // No option means the same.
-        (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB DIR'"),
+        (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB spool'"),
         (
             &["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"],
-            "'megadir list --recursive --match GLOB DIR'",
+            "'megadir list --recursive --match GLOB spool'",
         ),
-        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB DIR'"),
+        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB spool'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
     }

@@ -81,6 +81,7 @@ fn a_full_disk_is_one_line_and_the_same_command_continues() {
     let refused = run(&at, &words);
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.err.contains("No space left") && refused.err.lines().count() == 1, "{refused:?}");
+    assert!(refused.err.contains("the pack has no index yet: the same command continues"), "{refused:?}");
     assert!(!at.join("packed/index.parquet").exists());
     drop(filler);
     fs::remove_file(at.join("filler")).unwrap();
@@ -113,4 +114,7 @@ fn packed_files_are_printed_by_their_paths() {
     assert_eq!(selected.code, Some(0), "{selected:?}");
     assert_eq!(fs::read(at.join("copy/below/two")).unwrap(), b"second\n");
     assert!(!at.join("copy/one").exists());
+    let none = run(at, &["pack", "extract", "--match", "three", "packed", "nothing"]);
+    assert_eq!((none.code, none.err.lines().count()), (Some(1), 1), "{none:?}");
+    assert!(none.err.contains("no entry of 'packed' meets the conditions"), "{none:?}");
 }

@@ -44,13 +44,12 @@ const COMMANDS: &[Case] = &[
 fn slowed((command, slow, _): &Case) -> String {
     match slow {
         None => format!("$M {command}"),
-        Some((call, delay_ms)) => {
-            let delay_us = delay_ms * 1000;
-            format!(
-                "strace -f -qq -o /dev/null -e trace={call} -e inject={call}:delay_enter={delay_us} -- $M {command}"
-            )
-        }
+        Some((call, delay_ms)) => delayed(command, call, &format!("delay_enter={}", delay_ms * 1000)),
     }
+}
+
+fn delayed(command: &str, call: &str, delay: &str) -> String {
+    format!("strace -f -qq -o /dev/null -e trace={call} -e inject={call}:{delay} -- $M {command}")
 }
 
 /// Everything that was written to the terminal.
@@ -92,7 +91,8 @@ fn elsewhere_than_on_a_terminal_there_is_no_progress() {
     });
 }
 
-/// With a delay of eleven seconds for each call that lists. The rate of a removal is slow by itself.
+/// The first call that lists in each thread takes eleven seconds, of `advise` the first that asks for the file system: it lists in many threads.
+/// The rate of a removal is slow by itself.
 const LONG: &[&str] = &[
     "list --count d",
     "list --sort size -l d",
@@ -109,6 +109,7 @@ const LONG: &[&str] = &[
     "limits d",
     "limits --quiet --warn-at 99 d",
     "list --estimate d",
+    "advise d --files 20k --time 2s",
 ];
 
 #[test]
@@ -117,10 +118,14 @@ fn a_command_that_takes_ten_seconds_in_a_pipe_has_a_line_unless_it_is_quiet() {
     let scratch = scratch();
     tree(scratch.path());
     let check = |command: &'static str| {
-        let slow = (!command.contains("--rate")).then_some(("getdents64", 11_000));
+        let call = if command.starts_with("advise") { "fstatfs" } else { "getdents64" };
+        let line = match command.contains("--rate") {
+            true => format!("$M {command}"),
+            false => delayed(command, call, "delay_enter=11000000:when=1"),
+        };
         // `shell` leaves such lines out.
         let mut shell = Command::new("bash");
-        shell.args(["-c", &slowed(&(command, slow, &[]))]).env("M", program()).stdin(Stdio::null());
+        shell.args(["-c", &line]).env("M", program()).stdin(Stdio::null());
         let ran = shell.current_dir(scratch.path()).output().unwrap();
         let err = String::from_utf8(ran.stderr).unwrap();
         let lines = err.lines().filter(|line| line.starts_with("megadir: still working after 10 s"));

@@ -18,8 +18,9 @@ use megadir_bench::{Event, Listener, RunError};
 use megadir_record::Line;
 use megadir_report::page::{Conclusion, with_conclusion};
 
-use crate::cmd::bench::{Progress, drawn_seed, program};
+use crate::cmd::bench::{self, drawn_seed, program};
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::progress::Progress;
 use crate::cmd::values;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
@@ -171,6 +172,7 @@ struct Answer {
 /// answer looks like a whole one. Files that could not be removed do not suppress the answer; they are
 /// reported with it, and change the exit code.
 fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
+    let _mentioned = Progress::without_number(false);
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
     let assumptions = Assumptions {
@@ -309,13 +311,13 @@ fn measured(
 }
 
 /// Progress on terminals, without the notes of a run: the answer has the relevant ones.
-struct Shown(&'static str, Option<Progress>);
+struct Shown(&'static str, Option<bench::Progress>);
 
 impl Listener for Shown {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if let Event::Recorded(Line::Header(header)) = event {
             self.1 = None;
-            self.1 = Some(Progress::new(&header.plan, true).labelled(self.0));
+            self.1 = Some(bench::Progress::new(&header.plan, true).labelled(self.0));
         }
         match (&mut self.1, event) {
             (Some(progress), event) if !matches!(event, Event::Recorded(Line::Note(_))) => {

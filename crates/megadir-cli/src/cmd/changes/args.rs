@@ -78,8 +78,8 @@ pub(crate) struct Args {
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
     pub(in crate::cmd) quiet: bool,
-    /// Exit with code 10 if there are any changes, also after they were printed
-    #[arg(long, conflicts_with = "quiet")]
+    /// Exit with code 10 if there are any changes, also after they were printed; --quiet implies it
+    #[arg(long)]
     pub(super) exit_code: bool,
     /// Update the inventory after all changes have been printed
     ///

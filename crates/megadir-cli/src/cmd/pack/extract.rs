@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use megadir::Error;
-use megadir_pack::{ExtractOptions, Extracted, extract};
+use megadir_pack::{ExtractOptions, Extracted, extract, index_path};
 
 use crate::cmd::conditions::Asked;
 use crate::cmd::error_limiter::ErrorLimiter;
@@ -20,7 +20,7 @@ use crate::ui::sizes;
 /// file is named and not written. Nothing is written outside DIR, whatever the pack holds. If it is interrupted, remove DIR and extract again.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some entries could not be extracted, or not with all attributes; 2 usage, or DIR is not empty; 3 the pack cannot be opened, or DIR cannot be created; \
+Exit codes: 0 done; 1 no entry meets the conditions, or some could not be extracted, or not with all attributes; 2 usage, or DIR is not empty; 3 the pack cannot be opened, or DIR cannot be created; \
 130 interrupted. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Directory of the pack, or its index.parquet
@@ -66,7 +66,14 @@ fn extracted(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             "interrupted; {path} is incomplete: remove it and extract again"
         )));
     };
-    let Extracted { entries, bytes, failed } = extracted;
+    let Extracted { entries, selected, bytes, failed } = extracted;
+    if conditions.is_some() && selected == 0 {
+        let (pack, index) = (quoted(&args.pack), quoted(&index_path(&args.pack)));
+        eprintln!(
+            "megadir: no entry of {pack} meets the conditions: megadir list -r {index} lists its entries"
+        );
+        return Ok(exit::SOME_FAILED);
+    }
     if !args.quiet || failed > 0 {
         eprintln!(
             "megadir: {} with {} extracted into {path}",

@@ -244,7 +244,11 @@ fn from_inventory<'a>(
             (args.readers.read_ahead.is_given(), "--read-ahead"),
         ],
     )?;
-    let inventory = Inventory::open(path).map_err(|error| CliError::nothing_ran(describe(&error)))?;
+    let inventory = Inventory::open(path).map_err(|error| {
+        let or_directory =
+            if Inventory::recognizes(path) { "" } else { "; name a directory or an inventory" };
+        CliError::nothing_ran(describe(&error) + or_directory)
+    })?;
     let roots = recorded_roots(inventory.metadata())?;
     let read_s = Some(inventory.metadata().ended_ns.div_euclid(1_000_000_000));
     let conditions = args.conditions(&roots)?;

@@ -51,9 +51,13 @@ pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
     if answer.is_selection {
         entries.push_str(&format!(" that {meet} the conditions"));
     }
-    let mut sentence = format!("{who} {has} {entries}");
+    // Entries below an unread directory are unknown; of an entry without attributes only the size is.
+    let at_least = |is_so: bool| if is_so { "at least " } else { "" };
+    let are_missing = answer.unread > 0;
+    let mut sentence = format!("{who} {has} {}{entries}", at_least(are_missing));
     if report.has_allocated() && total.amount.entries > 0 {
-        sentence.push_str(&format!(", {} on disk", sizes::text(total.amount.allocated)));
+        let least = at_least(!are_missing && report.unexamined() > 0);
+        sentence.push_str(&format!(", {least}{} on disk", sizes::text(total.amount.allocated)));
     }
     if let Some(place) = place(report) {
         sentence.push_str(&place);

@@ -197,6 +197,8 @@ fn unreadable_directories_are_reported_and_the_rest_is_counted() {
     let expected = oracle(&mut python, &found["now_s"], ("entries", "1000", "1000"), &[&tree]);
     assert_eq!(expected["unread"], 1);
     same("unprivileged", sorted(found), expected);
+    let shown = run_as_nobody(&program, scratch.path(), &["usage", path]);
+    assert!(String::from_utf8_lossy(&shown.out).contains("' has at least "), "{shown:?}");
     let whole = run_as_nobody(&program, scratch.path(), &["usage", &format!("{path}/closed")]);
     whole.complains(3, &["closed", "Permission denied"]);
     let text = finish(&mut megadir(scratch.path(), &["usage", path]));

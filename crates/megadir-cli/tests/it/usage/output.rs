@@ -176,7 +176,7 @@ fn bad_input_gets_one_line() {
         (&["usage", "srv", "text"], 2, &["'text' is a file: usage takes directories"]),
         (&["usage", "i.parquet", "--cross-mounts"], 2, &["--cross-mounts", "is an inventory"]),
         (&["usage", "srv", "--json", "--tables"], 2, &["--json", "--tables"]),
-        (&["usage", "text"], 3, &["'text'", "not a Parquet file"]),
+        (&["usage", "text"], 3, &["'text'", "not a Parquet file", "name a directory"]),
         (&["usage", "srv", "--by", "size"], 2, &["'size'", "allocated"]),
         (&["usage", "srv", "--html", "no/page.html"], 3, &["no/page.html", "nothing was read"]),
     ] {
