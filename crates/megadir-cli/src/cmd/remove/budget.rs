@@ -50,6 +50,8 @@ mod outcome {
     const STAYS: &str = "the rest does not meet the conditions, has several names or times to come, was used meanwhile or could not be removed";
     const NOT_FREED: &str = "the rest stays for its conditions or use, could not be removed, or frees nothing (snapshots, open files)";
 
+    const IN_VAIN: &str = "nothing more goes, because what went freed less than a quarter of its space (snapshots, reflinks, open files, small files of btrfs, a lower layer)";
+
     impl Kept {
         pub(in crate::cmd::remove) fn new(outcome: Outcome, budget: Budget, path: &Path) -> Self {
             let (measure, is_of_free) = (budget.measure(), budget.is_of_free());
@@ -96,6 +98,7 @@ mod outcome {
             let nothing = if freed.files > 0 { "nothing more goes" } else { "nothing goes" };
             let reachable = text(self.measure, self.is_of_free, reachable);
             match (is_out_of_reach, self.is_of_free) {
+                _ if self.outcome.frees_nothing => IN_VAIN.to_owned(),
                 (false, false) => STAYS.to_owned(),
                 (false, true) => NOT_FREED.to_owned(),
                 (true, true) => format!(
@@ -115,6 +118,7 @@ mod outcome {
             object.raw("now", now);
             object.raw("is_met", self.is_met());
             object.raw("is_out_of_reach", is_out_of_reach);
+            object.raw("frees_nothing", self.outcome.frees_nothing);
             object.raw("held_files", held.files);
             object.raw("held_bytes", held.bytes);
             object.raw("linked_files", linked.files);

@@ -400,6 +400,59 @@ fn shares_of_free_inodes_and_space_match_the_file_system() {
     assert!(now >= limit && now < limit + 4096, "{now} {limit}");
 }
 
+/// A tmpfs of 64 MiB with a cache `c` of 400 files of 64 KiB.
+fn filled_tmpfs() -> Result<Mount, String> {
+    let mount = Mount::make(&mount::TMPFS)?;
+    let at = mount.path();
+    run_tool(Command::new("mount").args(["-o", "remount,size=64M,nr_inodes=0"]).arg(&at))?;
+    (0..400).for_each(|index| used(&at.join(format!("c/{index:03}")), 64, index));
+    Ok(mount)
+}
+
+#[test]
+fn a_removal_that_frees_nothing_ends_after_a_sixteenth() {
+    let mount = require!(filled_tmpfs());
+    let at = mount.path();
+    let words = ["remove", "--yes", "--keep-within", "60MB free", "c"];
+    let names = || std::fs::read_dir(at.join("c")).unwrap().map(|entry| entry.unwrap().path());
+    let open: Vec<_> = names().map(|path| std::fs::File::open(path).unwrap()).collect();
+    let ran = run(&at, &words);
+    let left = names().count();
+    // Each run ends so, and a timer does not empty the cache at once.
+    assert!((360..400).contains(&left), "{left} {ran:?}");
+    assert!(
+        ran.code == Some(1) && ran.err.contains("nothing more goes, because what went freed less"),
+        "{ran:?}"
+    );
+    assert_eq!(json(&run(&at, &[&words[..], &["--json"]].concat()))["budget"]["frees_nothing"], true);
+    drop(open);
+    let ran = run(&at, &words);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(names().count() < 200, "{ran:?}");
+}
+
+/// At 100 files of 64 KiB a second, of which another program takes nine tenths again.
+#[test]
+fn a_removal_goes_on_while_others_take_what_it_frees() {
+    let mount = require!(filled_tmpfs());
+    let at = mount.path();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = std::fs::File::create(at.join("other")).unwrap();
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                std::io::Write::write_all(&mut file, &[1; 58 << 10]).unwrap();
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let ran = run(&at, &["remove", "--yes", "--rate", "100", "--keep-within", "50MB free", "c"]);
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        ran
+    });
+    assert!(std::fs::read_dir(at.join("c")).unwrap().count() < 270, "{ran:?}");
+    assert!(!ran.err.contains("nothing more goes"), "{ran:?}");
+}
+
 #[test]
 fn mounts_that_hardly_record_accesses_are_named() {
     let mount = require!(Mount::make(&mount::TMPFS));

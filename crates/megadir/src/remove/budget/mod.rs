@@ -17,7 +17,8 @@
 //!
 //! **Nothing goes in vain.** If files that stay whatever the conditions are (with several names, or times to come) alone exceed the budget,
 //! or if all that may go would not free enough of the file system, the removal would take everything and not reach the budget: then
-//! nothing goes, and [`Outcome::is_out_of_reach`] is set. If only conditions protect too much of a directory, what they leave goes.
+//! nothing goes, and [`Outcome::is_out_of_reach`] is set. If only conditions protect too much of a directory, what they leave goes. A removal
+//! for free space ends with [`Outcome::frees_nothing`] where a sixteenth of it freed less than a quarter of what it took (`trial.rs`).
 //!
 //! **Beside writers.** Nothing goes whose time of access, modification or change is at or after the start of the run (`began.rs`), or that
 //! differs from what it was when it was selected, or that is in a directory which was renamed or excluded (`last_look.rs`). What another
@@ -38,6 +39,7 @@ mod request;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -105,6 +107,8 @@ pub struct Outcome {
     pub is_met: bool,
     /// The budget cannot be reached, whatever goes, so nothing goes.
     pub is_out_of_reach: bool,
+    /// Of a budget of free space: what went freed less than a quarter of what it took, so nothing more goes.
+    pub frees_nothing: bool,
     /// Least that the directory could hold, or most that could be free.
     pub reachable: u64,
     /// Directories and entries that could not be read, in the worst of all counts. The directory may hold more than [`Self::now`] by their content.
@@ -280,7 +284,7 @@ impl Selection {
     /// Counts the tree, or the free amount, again: less goes if less is needed by now. `false` if `watch` requested a stop.
     fn count(&mut self, watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>) -> Result<bool> {
         if self.budget.is_of_free() {
-            self.outcome.now = self.budget.free(&self.directory).unwrap_or(self.outcome.now);
+            self.outcome.now = self.budget.free(&self.directory, false).unwrap_or(self.outcome.now);
             self.need = self.need.min(self.outcome.limit.saturating_sub(self.outcome.now));
         } else {
             for _ in 0..COUNTS_MAX {

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::last_look::{Found, Look, Looking};
 use super::pass::EXCLUDED_MAX;
 use super::rows::{Amount, Oldest, Row};
+use super::trial::{Trial, WAIT, WAITS};
 use super::{Outcome, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -24,10 +25,6 @@ use crate::walk::TreeEvent;
 const COUNT_AFTER: Duration = Duration::from_secs(2);
 const COUNT_AFTER_TIMES: u32 = 4;
 
-/// Waits for space that the file system frees late, as btrfs and XFS do.
-const WAITS: u32 = 10;
-const WAIT: Duration = Duration::from_millis(100);
-
 pub(super) const USED: &str = "stays: it was used, changed, replaced or moved meanwhile";
 pub(super) const GONE: &str = "another process has moved, removed or covered it";
 
@@ -39,6 +36,7 @@ struct Run<'r> {
     turn: Turn<'r>,
     counted: Instant,
     count_took: Duration,
+    trial: Option<Trial>,
 }
 
 enum Judged {
@@ -62,8 +60,12 @@ impl Selection {
             turn: Turn::new(options, progress),
             counted: Instant::now(),
             count_took: Duration::ZERO,
+            trial: None,
         };
-        let ended = self.count_first(&mut run).and_then(|()| self.rounds_until_met(&mut run));
+        let ended = self.count_first(&mut run).and_then(|()| {
+            run.trial = Trial::new(&self.budget, &self.directory, self.need).filter(|_| !options.dry_run);
+            self.rounds_until_met(&mut run)
+        });
         let cancelled = progress.is_cancelled();
         if ended.is_ok() && !cancelled {
             self.finish(options.dry_run, progress)?;
@@ -114,7 +116,8 @@ impl Selection {
             self.rounds(run)?;
             let gone = std::mem::take(&mut self.gone);
             let progress = run.call.progress;
-            if gone == 0 || self.need > 0 || run.options.dry_run || progress.is_cancelled() {
+            let is_over = run.options.dry_run || progress.is_cancelled() || self.outcome.frees_nothing;
+            if gone == 0 || self.need > 0 || is_over {
                 return Ok(());
             }
             self.need = gone;
@@ -153,7 +156,10 @@ impl Selection {
             return Ok(false);
         }
         if self.budget.is_of_free() {
-            return Ok(self.budget.free(&self.directory).is_some_and(|free| free >= self.outcome.limit));
+            return Ok(self
+                .budget
+                .free(&self.directory, false)
+                .is_some_and(|free| free >= self.outcome.limit));
         }
         let due = COUNT_AFTER.max(run.count_took * COUNT_AFTER_TIMES);
         if run.counted.elapsed() < due {
@@ -237,7 +243,14 @@ impl Selection {
         let one = Amount { files: 1, bytes: found.bytes };
         self.outcome.freed.add(&one);
         run.call.add(&Counts { entries: 1, bytes: one.bytes, ..Counts::default() });
-        self.need = self.need.saturating_sub(self.reading.measure.of(&one));
+        let weight = self.reading.measure.of(&one);
+        self.need = self.need.saturating_sub(weight);
+        if let Some(trial) = &mut run.trial
+            && !trial.add(weight, &self.budget, &self.directory)
+        {
+            self.outcome.frees_nothing = true;
+            return Ok(Judged::End);
+        }
         Ok(Judged::Freed)
     }
 
@@ -291,7 +304,8 @@ impl Selection {
             };
             self.judge();
         } else if self.outcome.freed.files > 0 || self.outcome.selected.files > 0 {
-            if self.budget.is_of_free() {
+            // A trial has waited already.
+            if self.budget.is_of_free() && !self.outcome.frees_nothing {
                 self.wait_for_free();
             }
             self.count(&mut until_cancelled(progress))?;
@@ -302,7 +316,7 @@ impl Selection {
     /// Waits a moment if the file system has not yet freed the removed files.
     fn wait_for_free(&self) {
         for wait in 0..WAITS {
-            if self.budget.free(&self.directory).is_none_or(|free| free >= self.outcome.limit) {
+            if self.budget.free(&self.directory, false).is_none_or(|free| free >= self.outcome.limit) {
                 break;
             }
             if wait == 0 {

@@ -162,13 +162,14 @@ fn counted(measure: Measure, status: &StatVfs, count: InodeCount) -> Option<(u64
 }
 
 impl Budget {
-    /// Amount of what the budget names that is free now.
-    pub(super) fn free(&self, directory: &Dir) -> Option<u64> {
+    /// Amount of what the budget names that is free now, for ordinary users or (`with_reserve`) for root.
+    pub(super) fn free(&self, directory: &Dir, with_reserve: bool) -> Option<u64> {
         let status = rustix::fs::fstatvfs(directory).ok()?;
-        Some(match self.measure() {
-            Measure::Bytes => status.f_bavail.saturating_mul(status.f_frsize),
-            Measure::Files => status.f_favail,
-        })
+        let (blocks, inodes) = match with_reserve {
+            false => (status.f_bavail, status.f_favail),
+            true => (status.f_bfree, status.f_ffree),
+        };
+        Some(if self.measure() == Measure::Bytes { blocks.saturating_mul(status.f_frsize) } else { inodes })
     }
 
     /// Errors: the file system does not count what the budget names, or invents its number, or has less of it.
