@@ -34,11 +34,11 @@ const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
 impl Worker<'_, '_, '_> {
-    /// Tries unlinkat(2) first and looks only if it must: an examination takes a system call more for each of
-    /// millions of entries. The type of the listing may be old or unknown, so a directory is found out by the failure
-    /// of unlinkat, and the caller then enters it. With conditions, the attributes are compared a second time
-    /// directly before the removal, because another process may have changed the file since the examination. An entry
-    /// that is gone by then is no failure; its announcement, if any, is taken back.
+    /// Removes without a look if it may: an examination takes a system call more for each of millions of entries. The
+    /// type of the listing may be old or unknown, so a directory is found out by the failure of the removal, and the
+    /// caller then enters it. With conditions, Windows compares the attributes once more by the handle that removes;
+    /// on Linux no call can check what it removes. An entry that another process has removed is no failure; its
+    /// announcement, if any, is taken back.
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
