@@ -143,6 +143,8 @@ impl Args {
 }
 
 /// Reading options.
+// They are apart from the options of the output, so that every command that scans has the same; `options` makes those
+// of the library of them.
 #[derive(clap::Args)]
 pub(in crate::cmd) struct Reading {
     /// Also enter mounted file systems
