@@ -344,8 +344,8 @@ impl Run<'_> {
     }
 
     /// Everything here goes to standard error, after the comparison and before the changes. Each kind of failure is
-    /// limited, and the rest is counted. The hint about suspects depends on the means to decide them: hashes exist only
-    /// if the inventory has them, and two inventories have no files to read. It is left out if the output is for
+    /// limited, and the rest is counted. The hint about suspects depends on the means to decide them: hashes exist
+    /// only if the inventory has them, and two inventories have no files to read. It is left out if the output is for
     /// programs.
     fn complain(&mut self, compared: &Compared) {
         self.report_unnumbered(compared);

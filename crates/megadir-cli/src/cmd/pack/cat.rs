@@ -35,8 +35,8 @@ pub(crate) struct Args {
     files0_from: Option<PathBuf>,
 }
 
-/// Paths are looked up `TOGETHER` at a time: a lookup reads groups of rows of the index, and many paths share the
-/// groups. A list of millions of paths is therefore never in memory as a whole. A bad path of the list is reported
+/// Paths are looked up `TOGETHER` at a time: the index is read in groups of rows, and paths that are near each
+/// other share a group. A list of millions of paths is therefore never in memory as a whole. A bad path of the list is reported
 /// and the others follow, with an exit code that shows it.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let mut pack = Pack::open(&args.pack)?;

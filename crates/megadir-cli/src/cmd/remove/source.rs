@@ -22,8 +22,8 @@ const HELD_MAX: usize = 64;
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 /// `held` has the first targets of the command line, resolved to open directories before anything is removed, so that
-/// no removal can change the meaning of a later path; `rest` are the others, for which the descriptors would not suffice.
-/// `taken` has the targets that are gone. `here` has the directories that must not go.
+/// no removal can change the meaning of a later path; `rest` are the others, for which the descriptors would not
+/// suffice. `taken` has the targets that are gone. `here` has the directories that must not go.
 pub(super) struct Source<'a> {
     args: &'a Args,
     here: &'a Guards,

@@ -29,9 +29,9 @@ const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be
 /// Fewer files may fit several layouts by chance.
 const SAMPLE_MIN: u64 = 20;
 
-/// Directories and layouts of a run, opened and found out before the question. `from` is the given layout, or one that a sample of
-/// the files fits. `renewal` is begun first: it completes one of an earlier run that was killed, so that the
-/// directory that is opened next is the right one.
+/// Directories and layouts of a run, opened and found out before the question. `from` is the given layout, or one
+/// that a sample of the files fits. `renewal` is begun first: it completes one of an earlier run that was killed, so
+/// that the directory that is opened next is the right one.
 struct Work {
     directory: Dir,
     into: Option<Dir>,

@@ -189,8 +189,8 @@ fn arranged(nodes: &[Node<'_>], at: usize, report: &Report, aspect: f64) -> Vec<
 /// In a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000).
 ///
 /// `values` come in descending order, and their places are in the same one. Rows are filled along the shorter side of
-/// the free rectangle: a value joins the row while the worst ratio of sides in it does not get worse. Widths are divided by
-/// `aspect` at the end, since places are shares of the rectangle in both directions.
+/// the free rectangle: a value joins the row while the worst ratio of sides in it does not get worse. Widths are
+/// divided by `aspect` at the end, since places are shares of the rectangle in both directions.
 fn squarified(values: &[f64], aspect: f64) -> Vec<Place> {
     let total: f64 = values.iter().sum();
     let areas: Vec<f64> = values.iter().map(|value| value / total * aspect).collect();

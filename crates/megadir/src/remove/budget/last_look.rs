@@ -51,8 +51,8 @@ pub(super) enum Look {
 
 /// Settings of a look.
 ///
-/// It borrows from the selection and is made again for each file, because `excluded` is under a lock that passes need,
-/// and `changed_here` grows with each removal.
+/// It borrows from the selection and is made again for each file, because `excluded` is under a lock that passes
+/// need, and `changed_here` grows with each removal.
 #[derive(Debug)]
 pub(super) struct Looking<'a> {
     pub(super) root: &'a Dir,

@@ -226,11 +226,12 @@ fn check(directory: &Dir) -> Result<()> {
 }
 
 impl Selection {
-    /// Computes from the first sums how much has to go. In a directory, only files that have not changed since the start
-    /// (`settled`) make others go; for free space, the file system's own figures decide. The bound for a budget that is out of reach differs: space in a file system is freed only by files
-    /// that may go, so it is compared with `removable`; a directory is compared with `movable`, because conditions
-    /// that protect too much still let the rest go. Rows are added up from the oldest on until they suffice, for the
-    /// figures of a question; the removal itself looks at the need before each file.
+    /// Computes from the first sums how much has to go. In a directory, only files that have not changed since the
+    /// start (`settled`) make others go; for free space, the file system's own figures decide. The bound for a budget
+    /// that is out of reach differs: space in a file system is freed only by files that may go, so it is compared
+    /// with `removable`; a directory is compared with `movable`, because conditions that protect too much still let
+    /// the rest go. Rows are added up from the oldest on until they suffice, for the figures of a question; the
+    /// removal itself looks at the need before each file.
     fn begin(&mut self, sums: &Sums) {
         let measure = self.budget.measure();
         let excess = self.budget.excess(&self.numbers, &sums.settled);

@@ -117,9 +117,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     /// job of this directory in the pool? take it back     names wait? enter the next     all were read? leave     else read a window
     /// ```
     ///
-    /// The order keeps the work together: a job that no other worker took is taken back while its directory is open, and
-    /// subdirectories are entered before more names are read, so that few names wait. After a cancellation the pool
-    /// is closed, since other workers wait in it.
+    /// The order keeps the work together: a job that no other worker took is taken back while its directory is open,
+    /// and subdirectories are entered before more names are read, so that few names wait. After a cancellation the
+    /// pool is closed, since other workers wait in it.
     fn work(&mut self) {
         while let Some(top) = self.stack.last_mut() {
             if self.shared.progress.is_cancelled() {
