@@ -42,6 +42,11 @@ fn program() -> Command {
     examples::added(Cli::command())
 }
 
+/// The words of a measurement's launcher are recognized before the parser is built, whose memory would count as the
+/// measured program's. Parsing builds only the given command; if that fails, the whole program is built and parsed
+/// once more, because messages and help need the other commands. Some lines that parse well are still refused, if
+/// their words are probably meant for another program. Standard output gets help and version, standard error all the
+/// rest.
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     #[cfg(target_os = "linux")]

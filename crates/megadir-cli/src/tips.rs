@@ -86,6 +86,10 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Line for an error of the parser, or `None` if its own line is as good.
+///
+/// The parser's line names the unknown word; the line from here has the words to type instead. Words after `--` are
+/// no options and are left out. An unknown command is looked up first, since the rest of the line cannot be judged
+/// without it. Then come errors of single commands, and last the tables of options that other programs have.
 pub(crate) fn line(program: &Command, words: &[OsString], error: &Error) -> Option<String> {
     let words = words_before_dashes(words);
     let (command, after) = divided(&words)?;
@@ -238,6 +242,8 @@ fn scan(after: &[&str], error: &Error) -> Option<String> {
     ))
 }
 
+/// Options of other programs that the table has come first, then habits from rm(1), ls(1) and find(1). The first that
+/// applies is the line, because a message has one hint.
 fn option(program: &Command, command: &str, after: &[&str]) -> Option<String> {
     let of = program.find_subcommand(command)?;
     if let Some(line) = of_other_programs(command, after) {

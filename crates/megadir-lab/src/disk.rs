@@ -22,6 +22,8 @@ const LARGE_SECTOR_BYTES: u32 = 4096;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Fields are dropped in their order: the device is closed before the layer below it is removed.
+///
+/// Only an image and a disk in memory are removed with it. A user's device is left alone, and has no `direct_io`.
 #[derive(Debug)]
 pub struct Disk {
     pub path: PathBuf,

@@ -13,6 +13,8 @@ pub struct DiskKind {
     pub parameters: &'static [Parameter],
 }
 
+/// Number that may follow the name of a disk, with its limits. The table of kinds holds these rows, so that the
+/// parser, the help and the messages about unknown words have the same names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub name: &'static str,

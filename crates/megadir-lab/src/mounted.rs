@@ -22,6 +22,10 @@ use crate::{Backing, LabError, Spec};
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// Unmounted, and its image freed, on drop. Close all descriptors on it before.
+///
+/// `options` are those of mount(2), with the size of a file system in memory. `disk` is `None` for such a file
+/// system, which therefore cannot be remounted without losing its content; `server` exists only for FUSE. `parent`
+/// and `name` reach the mount point by a descriptor, `path` is for the kernel's calls that need one.
 #[derive(Debug)]
 pub struct Mounted {
     spec: Spec,
@@ -40,6 +44,10 @@ pub struct Mounted {
 
 impl Mounted {
     /// Mounts on the directory `name` of `parent`, whose path is `path`.
+    ///
+    /// The size of a file system in memory is a mount option, because there is no device that limits it; it gets an
+    /// inode for each 4 KiB. The value is built before mkfs runs: if mkfs or the mount fails, its drop detaches the
+    /// disk and removes the mount point.
     pub fn make(
         spec: &Spec,
         backing: &Backing,
@@ -297,6 +305,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Starts the keeper with the server, and returns when the file system is mounted. `no_detach` keeps the server a
+    /// child of the keeper, which could not wait for a daemon. The outer error ends the run; the inner one is the
+    /// reason why this server does not mount the device: the last line of its output, if it ended or took longer than
+    /// `START_MAX`. The value holds the pipe before anything is awaited, so each early return closes the pipe, and
+    /// the keeper kills the server.
     pub(crate) fn start(
         words: &[&str],
         options: &[String],

@@ -9,6 +9,8 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
+/// Row of a file system. The plan, mkfs, mount, the estimates of space and the messages read it. `PLAIN`
+/// has the defaults, and each row is another one with some fields changed. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: &'static str,

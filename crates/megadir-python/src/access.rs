@@ -20,6 +20,8 @@ pub(crate) struct Access {
     pub(crate) stat_backend: Option<&'static dyn StatBackend>,
 }
 
+/// Everything that a listing needs except its path, so that a directory, a tree and an inventory are opened by the
+/// same value. Without columns, rows are only counted.
 pub(crate) struct Asked<'a> {
     pub(crate) columns: &'a [Column],
     pub(crate) recursive: bool,

@@ -170,6 +170,11 @@ impl Values {
         })
     }
 
+    /// Appends one column of a batch of entries. The match on the column stands outside the loop over the rows: each
+    /// arm is a loop over one array with one type, without a branch for the column in it. Attributes that the backend
+    /// did not return become null, and an error of 0 as well. Type and inode come from the attributes if these have
+    /// them, otherwise from the directory, which may not know the type. Numbers above the largest `i64` become that
+    /// number.
     fn extend<'e>(
         &mut self,
         column: Column,

@@ -25,6 +25,10 @@ const NAMES: [&str; 11] = [
 ];
 
 /// Reads the conditions in a dictionary. A value of `None` is no condition.
+///
+/// One dictionary instead of an argument for each condition, because all functions take the same ones. An unknown
+/// name is a `TypeError`, as Python raises it for a keyword argument. `by` is judged after the loop, because the
+/// order of keyword arguments is the caller's and the time it belongs to may come later.
 pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
     let mut conditions = Conditions::default();
     let mut by = None;

@@ -37,6 +37,9 @@ struct Rows {
     is_ordered: bool,
 }
 
+/// Entry by positions instead of pointers, because both vectors that it points into move when they grow. `start` and
+/// `len` are bytes in `Rows::texts`; `batch` and `row` number the row in `Rows::batches`. It is small and `Copy`,
+/// since sorts move millions.
 #[derive(Clone, Copy)]
 struct Found {
     start: usize,
@@ -48,6 +51,9 @@ struct Found {
 }
 
 /// Columns that the dictionaries have.
+///
+/// Only the type is required: any other column is `None` if the listing was made without it, and its values in the
+/// dictionaries are then `None` too.
 struct Columns<'b> {
     kinds: &'b PrimitiveArray<Int8Type>,
     inode: Option<&'b PrimitiveArray<UInt64Type>>,
@@ -244,6 +250,11 @@ impl Rows {
     }
 
     /// One dictionary for each row, and those of symbolic links.
+    ///
+    /// `each` gets the path and the dictionary. Each dictionary is a copy of a template that has all keys already, so
+    /// that no table grows while values are set, and the interned keys are shared. The mode needs the bits of the
+    /// type, which the column of modes does not have. Symbolic links are collected in addition, because the module
+    /// for fsspec looks at their targets, which a listing does not do.
     fn dictionaries<'py>(
         &self,
         py: Python<'py>,
@@ -312,6 +323,11 @@ impl Rows {
     }
 
     /// Returns the paths of symbolic links. After an error, the rows before it are here.
+    ///
+    /// Copies each path once, below `base`, into one vector of bytes, because millions of single strings would take
+    /// more memory and time. Rows with an error have no attributes and are left out, and so are those whose first
+    /// component is in `without`. All checks of a batch come before its first row, so that a batch with an error adds
+    /// nothing and the rows of earlier ones remain whole.
     fn drain(&mut self, stream: &Stream, base: &[u8], without: &HashSet<Vec<u8>>) -> PyResult<Vec<Vec<u8>>> {
         let (base, mut links) = (base.strip_suffix(b"/").unwrap_or(base), Vec::new());
         let mut source = stream.take()?;

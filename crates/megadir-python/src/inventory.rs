@@ -65,6 +65,10 @@ pub(crate) fn scan(
     scanned.ok_or_else(|| PyValueError::new_err("the scan was stopped; nothing was written"))
 }
 
+/// The writer is created before the trees are opened, so that an output that cannot be written fails before anything
+/// is read; its files are excluded from the scan, because they may lie in a tree. The trees may be on different file
+/// systems, and the scan has one number of threads: the largest that suits any of them. `None` means that `watch`
+/// stopped the scan; then nothing is written.
 fn write(
     paths: &[PathBuf],
     output: &Path,
@@ -134,6 +138,11 @@ pub(crate) fn changes(
     Ok(Stream::new(table(&[], naming)?.schema(), Box::new(rows)))
 }
 
+/// Compares with another inventory if there is one at `now`, otherwise with a tree: the one given, or the recorded
+/// roots where they lie today. Both inventories must have recorded the times that the conditions need, which is
+/// checked before any row is read. The files of the inventories themselves are excluded, or they would count as
+/// added. An inventory that may lack parts is reported as a failure beside the changes, and the comparison
+/// continues.
 fn compared(
     inventory: &Path,
     now: Option<PathBuf>,

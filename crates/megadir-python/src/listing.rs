@@ -25,6 +25,8 @@ enum Reading {
     Tree(Walk),
 }
 
+/// A listing that is read on demand: `rows` holds what was read since the last batch was taken. `ended` is set at the
+/// end and after an error, so that a further call for a batch returns nothing instead of reading on.
 pub(crate) struct Entries {
     reading: Reading,
     root: Dir,
@@ -83,6 +85,10 @@ impl Entries {
         Self::opened(path, asked).map_err(|error| exception(&error, path.naming))
     }
 
+    /// Chooses how the source is read. A tree has threads of its own; a single directory is examined only if
+    /// attributes are wanted, because that takes a system call for each entry. Types are asked for only if a column
+    /// or a condition needs them: where the directory does not have them, each entry has to be looked at. A stat
+    /// backend that the caller chose is probed first, so that a system without it fails before any entry is read.
     fn opened(path: &Named, asked: Asked<'_>) -> megadir::Result<Self> {
         let root = Dir::open(&path.path)?;
         let (access, want) = (asked.access, asked.want());
@@ -166,6 +172,9 @@ impl Entries {
     }
 }
 
+/// Returns the number of entries read. The path of the directory is built only if a column or a condition may need
+/// it, because a mere count needs none. An error of the root is raised, since then nothing was listed; errors below
+/// it are reported to the caller's function, and the walk continues.
 fn tree_item(
     item: WalkItem<'_>,
     root: &Dir,

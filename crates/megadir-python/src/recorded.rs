@@ -32,6 +32,10 @@ pub(crate) fn is_at(path: &Path) -> bool {
     Inventory::is_at(path) && (path.is_dir() || is_parquet(path))
 }
 
+/// Reads an inventory in the order of its rows, in which the entries of a directory follow each other. `held`
+/// collects the accepted entries of one directory before they are added to the columns, and `place` is the place of
+/// that directory for the conditions. `root` is only for messages, and empty if the recorded path is none of this
+/// system.
 pub(crate) struct Recorded {
     inventory: Box<dyn megadir_inventory::Rows + Send>,
     root: PathBuf,
@@ -110,6 +114,11 @@ impl Recorded {
         self.rows.schema()
     }
 
+    /// Reads one row; `false` at the end. Rows of the top directory come first, so a listing that is not recursive
+    /// ends at the first row below it. A row that is accepted enters the columns with others of its directory, at
+    /// most `HELD_ROWS`. The failure is reported only after that, because the caller's function may raise, and the
+    /// row must not be lost then. Signals are looked for every `HELD_ROWS` rows, which takes far less time than to
+    /// look for each.
     fn step(&mut self) -> PyResult<bool> {
         let Self { inventory, held, rows, conditions, place, .. } = self;
         let row = inventory.next_row().map_err(|error| of_inventory(&error, self.naming))?;

@@ -17,6 +17,9 @@ const FAILURES_MAX: usize = 1000;
 type Counted = (u64, u64, u64, u64, u64, u64, bool);
 
 /// See `megadir.remove`.
+// Failures are collected while the interpreter's lock is free and reported after the removal, in the caller's thread;
+// beyond `FAILURES_MAX` they are only counted. The path is resolved within the work, because the guards against
+// removing the root or the current directory read the file system.
 #[pyfunction]
 #[pyo3(signature = (path, contents, dry_run, callbacks, given))]
 pub(crate) fn remove(

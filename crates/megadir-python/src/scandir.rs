@@ -11,6 +11,9 @@ use crate::failure::exception;
 use crate::names::{Named, Naming};
 
 /// Iterator of the entries of a directory. Not to be used by several threads at once.
+// The mutex is for the compiler, which wants a class that threads may share; it is reached through an exclusive
+// reference and never waited for. Names of one buffer lie one behind the other in `names`: `name_start` is the start
+// of the next one, and `entries` has only their ends. `listing` is `None` after the end, an error or `close`.
 #[pyclass(module = "megadir")]
 pub(crate) struct ScandirIterator {
     listing: Option<Mutex<Listing>>,
@@ -116,6 +119,8 @@ impl ScandirIterator {
 }
 
 /// Entry of a directory, in the manner of `os.DirEntry`.
+// Results of `os.stat` are kept as objects of Python, one that follows links and one that does not, because callers
+// expect the second call to be free. `directory` is the path as the caller gave it, shared by all entries.
 #[pyclass(module = "megadir", frozen)]
 pub(crate) struct DirEntry {
     #[pyo3(get)]

@@ -63,6 +63,8 @@ struct Shared {
     raised: Mutex<Option<PyErr>>,
 }
 
+/// State of a call: several trees and inventories, one after the other, add to the same `usage`. `shared` is
+/// borrowed, because the caller's thread uses it at the same time, for progress and for a stop by a signal.
 struct Reading<'s> {
     usage: Usage,
     conditions: Arc<Conditions>,

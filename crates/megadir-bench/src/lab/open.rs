@@ -18,6 +18,10 @@ use crate::os;
 use crate::workspace::{Leftovers, Workspace};
 
 /// Use it only on the thread that opened it, and close it after its file systems.
+///
+/// The mount namespace is one of the calling thread: threads that ran before see none of the file systems that are
+/// mounted in it. `workspace` is `None` once the directory was removed, so that a drop after `close` does nothing.
+/// `made` only grows and numbers the mount points.
 #[derive(Debug)]
 pub struct Lab {
     workspace: Option<Workspace>,

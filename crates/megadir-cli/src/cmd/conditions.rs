@@ -33,6 +33,8 @@ pub(in crate::cmd) const IDS: [&str; 11] = [
 ];
 
 /// Options as given.
+// They are flattened into several commands; `IDS` has their names, for conflicts with other options. Values are
+// parsed as far as that needs no file system; `conditions` does the rest.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(in crate::cmd) struct Asked {
     /// Only entries of these types, comma-separated: file (f), directory (d), symlink (l), fifo (p), socket (s),
@@ -185,6 +187,11 @@ impl Asked {
     }
 
     /// `named` are the directories that the command reads, as typed. `uses_by`: another option compares times.
+    ///
+    /// Refuses combinations that no entry can meet, because an empty result would look like an answer. A time between
+    /// an age and a file is not refused: the file may be newer than the age, and then there is rightly nothing.
+    /// Patterns are checked against the named directories, since a whole path in a pattern that is compared with
+    /// paths below a directory never matches. Names of owners become numbers here, once.
     pub(in crate::cmd) fn conditions<'p>(
         &self,
         named: impl IntoIterator<Item = &'p Path>,

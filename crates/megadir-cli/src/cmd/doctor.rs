@@ -32,6 +32,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
+// The fields are the JSON output in this order, and the text is made from them, so both have the same facts. `root`
+// and `open_files` are `None` where the system has no such notion or limit.
 #[derive(Serialize)]
 struct Findings {
     v: u8,
@@ -95,6 +97,8 @@ fn mount(directory: &Dir) -> serde_json::Map<String, serde_json::Value> {
     driver.into_iter().chain(facts).map(|(name, text)| (name.to_owned(), text.into())).collect()
 }
 
+/// One table of names and values instead of a line of code for each: facts that the machine does not have fall out
+/// together, and all values begin in one column. The lines of the program come first.
 fn text(found: &Findings) -> String {
     let (machine, file_system) = (&found.machine, &found.machine.file_system);
     let free = |(all, free): (u64, u64)| format!("{} of {} free", grouped(free), grouped(all));

@@ -73,6 +73,9 @@ pub(in crate::cmd) fn sampled(
     detect(directory, besides)
 }
 
+/// Looks at every file of the tree instead of a sample. Both callbacks of the library print through the same limiter,
+/// which is therefore in a `RefCell`. The progress is removed before anything is printed. An interrupt prints the
+/// count so far, then ends as interrupted, because a partial count must not look like a whole one.
 fn check(
     args: &Args,
     directory: &Dir,
@@ -111,6 +114,9 @@ fn check(
     Ok(if fit.misfits + fit.directories + fit.failures == 0 { exit::DONE } else { exit::SOME_FAILED })
 }
 
+/// One line: the layout, how many files fit, and each reason for doubt as a clause of its own. Counts of a whole
+/// check go before those of a sample. Without a layout, the line has the reason, which differs between a tree without
+/// files, a look that ended before it found any, and names that fit nothing.
 fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) -> String {
     if args.json {
         return object(found, named, fit);

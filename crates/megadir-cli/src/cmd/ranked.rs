@@ -75,6 +75,11 @@ impl Parts<'_> {
 }
 
 /// `concluded` runs on rank 0 only; all ranks return its exit code.
+///
+/// `begin` returns a state on rank 0 only; the other ranks serve until rank 0 ends the job, and all leave with one
+/// exit code. An error of rank 0 is printed at once, since a launcher may kill it with the others. Temporary parts
+/// are removed before the last message. A rank that hangs would never receive that message, so the job is then
+/// aborted, as it is after an interrupt.
 pub(in crate::cmd) fn run(
     work: &Work<'_>,
     concluded: impl FnOnce(&Schedule, Duration, &Interrupt) -> Result<u8, CliError> + Send,
@@ -297,6 +302,11 @@ fn reply(task: &Task, stop: &AtomicBool) -> Reply {
 }
 
 /// Runs tasks until rank 0 ends the job; returns the exit code.
+///
+/// Receives without blocking and sleeps longer each time, up to a limit, because a receiving call of MPI that waits
+/// may keep a processor busy. After an interrupt, a rank of a job with temporary parts gives rank 0 time to remove
+/// them before it aborts all ranks, and still receives meanwhile, because rank 0 may be waiting for a message to be
+/// taken. A reply is not sent any more then.
 fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, CliError> {
     let mut pause = Pause::default();
     loop {
@@ -334,6 +344,14 @@ fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, 
 }
 
 /// Rank 0.
+///
+/// Hands out tasks and takes the replies. `idle` is a stack of the ranks without a task, `ranks` has the state of
+/// all, with rank 0 first, and `longest` is the time of the longest task so far, by which a rank that hangs is
+/// distinguished from one with a large directory.
+///
+/// ```text
+/// start: idle rank <- next task, or one of a rank that hangs     wait: replies -> schedule, journal     is_over: none works
+/// ```
 struct Driver<'l> {
     world: &'l World,
     work: &'l Work<'l>,
@@ -380,6 +398,11 @@ fn drive(world: &World, work: &Work<'_>, interrupt: &Interrupt, begun: &mut Begu
 
 impl Driver<'_> {
     /// After an error, waits for the ranks that still work, unless they hang.
+    ///
+    /// One round: give tasks to idle ranks, wait, take all replies that have arrived, then sync the journal once for
+    /// all of them. After the first error no new task begins, but replies are still taken, so the journal has all
+    /// finished work and a resumed scan does not repeat it. Where no terminal draws a progress, a line is printed
+    /// every `REPORT_EVERY`.
     fn hand_out(&mut self) -> Result<(), CliError> {
         let label = match self.work.request.kind {
             Kind::Scan | Kind::Usage => "entries read",

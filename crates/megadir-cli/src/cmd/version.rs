@@ -18,6 +18,8 @@ pub(crate) struct Args {
 }
 
 /// `None` if the build did not know, e.g. the commit outside a checkout.
+// The fields are the JSON output, also in the one of `megadir doctor`. `kernel_calls` are looked up on this machine;
+// all else is of the build.
 #[derive(Serialize)]
 pub(super) struct Version {
     version: &'static str,

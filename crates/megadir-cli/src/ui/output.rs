@@ -46,6 +46,9 @@ fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || on_windows && error.raw_os_error() == Some(233)
 }
 
+/// Standard output with a buffer of its own, because the standard library's writes at the end of each line. `text` is
+/// filled by the callers directly. `first` is set until the first flush, so that the first lines appear at once;
+/// `flushed` is the time of the last one.
 pub(crate) struct Output {
     stdout: Stdout,
     terminal: bool,

@@ -176,6 +176,10 @@ impl Kit {
         }
     }
 
+    /// Runs new studies, continues begun ones, and writes a page for each record, also for those that were
+    /// complete before: the same command after an interrupt brings the folder to its end. A study that fails does not
+    /// end the others: it is listed in the README with its reason, and the exit code becomes `SOME_FAILED`. Only an
+    /// interrupt returns at once. The README comes last, because it has the answers of all pages.
     fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {
         let (mut result, mut reports, mut missing) = (exit::DONE, Vec::new(), Vec::new());
         for entry in planned {

@@ -98,6 +98,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 impl Args {
+    /// Makes a study of the command lines, so that they are measured, recorded and reported by the same code as any
+    /// other study. All three sizes are the same. Files are made only if a line names their directory or their
+    /// number; without these, one entry is enough. Rules and names here are part of the record's plan, with which a
+    /// resumed run continues. Names belong to the commands in their order, so more names than commands are refused.
     fn study(&self) -> Result<Study, CliError> {
         if self.names.len() > self.commands.len() {
             let (names, commands) = (self.names.len(), self.commands.len());

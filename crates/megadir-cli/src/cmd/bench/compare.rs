@@ -137,6 +137,10 @@ fn has_several_studies(side: &[Loaded]) -> bool {
     side.iter().any(|loaded| study(loaded) != study(&side[0]))
 }
 
+/// Each folder is one machine and each record in it one study, so two records of one study in a folder would leave
+/// open which of them speaks for the machine, and are refused. A damaged record is compared as far as it could be
+/// read, and shows in the exit code. Without a common ratio there is nothing to print, which is an error and not an
+/// empty table.
 fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Result<u8, CliError> {
     let reason = "--fail-if compares runs of one study, not machines: name their records";
     refuse_if(&[(args.fail_if.is_some(), reason)])?;

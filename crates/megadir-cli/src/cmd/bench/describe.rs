@@ -12,6 +12,9 @@ use super::options::Resolved;
 use crate::ui::message::counted;
 use crate::ui::{escape, sizes};
 
+/// Text of a dry run. Everything comes from the plan, the very one that a run would record, and from its estimate; no
+/// number is computed here in another way. Words such as `at most` depend on the rules: with a limit of precision,
+/// the rounds may end earlier. Notes are the parts of the study that this plan leaves out.
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
     let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);

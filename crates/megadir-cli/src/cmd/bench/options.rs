@@ -104,6 +104,8 @@ pub(crate) struct Args {
 }
 
 /// Options of every run: data, places, rounds and the record.
+// `bench run`, `bench run all` and `bench commands` have them all. A resumed run takes its plan from the record and
+// not from these options.
 #[derive(Clone, clap::Args)]
 pub(crate) struct RunArgs {
     /// Directory to work in; several are compared [default: .]
@@ -182,6 +184,9 @@ pub(crate) struct RunArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// A plan with the facts about the machine that were found out for it. `caches` are the states of the cache, with a
+/// reason where one cannot be made here; `file_systems` has those of the lab. `command` is the line that is recorded
+/// with the plan.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
     pub(crate) caches: Vec<CacheFact>,
@@ -208,6 +213,8 @@ impl RunArgs {
     }
 }
 
+/// Study of a run, still without the facts of the machine. `spread` is a layout that replaces the study's own;
+/// `of_all` is set if `bench run all` makes the run, whose recorded command line differs.
 pub(crate) struct StudyRequest<'a> {
     pub(crate) study: Study,
     pub(crate) spread: Option<Spread>,
@@ -288,6 +295,10 @@ impl Args {
     }
 }
 
+/// Turns options into a plan, and writes nothing. The order matters for what the user learns first: the directory
+/// must open before a tree is looked at for `--shape-of`, which may take long, and options that create files are
+/// refused before facts are gathered. Facts about backends differ between a directory that is measured itself and
+/// data that are made below it.
 pub(crate) fn resolve(requested: StudyRequest<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
     let StudyRequest { mut study, spread, request, of_all, run: args } = requested;
     let directory = args.dirs.first().cloned().unwrap_or_else(|| PathBuf::from("."));

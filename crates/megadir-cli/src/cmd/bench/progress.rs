@@ -16,6 +16,10 @@ use crate::ui::message;
 /// Narrower terminals have no room for a bar.
 const WIDE: usize = 110;
 
+/// Shows a run between its blocks. `room` is the number of columns left for the message beside the bar, `blocks` the
+/// measured blocks of the plan, and `last_ns` the time of the last block of each arm, from which the time that is
+/// left is estimated. `notes` is unset if the progress is hidden; `busy` is set once a note about other load was
+/// printed, which is enough for a run.
 pub(crate) struct Progress {
     bar: ProgressBar,
     room: usize,

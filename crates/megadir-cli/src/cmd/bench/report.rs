@@ -71,6 +71,10 @@ fn parse_chart(text: &str) -> Result<(String, usize), String> {
     Ok((name.to_owned(), number))
 }
 
+/// All checks of the options come first, then each record is opened after its output file: reading a large record
+/// takes seconds, and a file that cannot be created should be known before. Several records go to standard output
+/// only as text or Markdown, because other formats have no way to follow each other. A damaged record is reported as
+/// far as it could be read, with another exit code.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let name = if args.verbose { AT_LENGTH } else { &args.format };
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;

@@ -24,6 +24,10 @@ pub(crate) struct Begun {
     pub(crate) share: bool,
 }
 
+/// Opens a record to continue it, and changes nothing yet: a dry run calls this as well, and the unfinished last line
+/// is cut off only by `cut_off`. The plan is the recorded one, whatever the options or a newer version would make.
+/// The directory is taken from `--dir`, else from the record; an anonymous record does not have it. Caches are looked
+/// at again, because the machine may have changed since.
 pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot resume the record '{}': {reason}", path.display()))

@@ -144,6 +144,10 @@ pub(super) fn check_start(
     }
 }
 
+/// Checks and the dry run come before the first change of the record, which is to cut off an unfinished line.
+/// Permissions (`--drop-caches`, `--erase-device`) are not recorded and must be given again. If the record did not
+/// grow, nothing was measured, and the error is one of a run that never began; otherwise the report of what there is
+/// follows.
 pub(super) fn resume_run(
     path: &Path,
     args: &RunArgs,
@@ -258,6 +262,9 @@ struct ToRecord {
     share: bool,
 }
 
+/// Gives the engine its two listeners. The recorder comes first, so a line is in the record before the progress shows
+/// it. An anonymous record hides the names of the user, the directory and all hosts, which are collected here because
+/// the engine does not know them.
 fn measure(
     resolved: Resolved,
     interrupt: &Interrupt,

@@ -15,6 +15,9 @@ use crate::ui::screen::aligned;
 
 const TOP: usize = 10;
 
+/// All rows are known before the first is printed, so columns have exact widths. On a pipe, numbers have no
+/// separators, so that programs can read them; in JSON the list is whole unless `--top` limits it. Where the space on
+/// disk is not recorded, the column has a dash instead of a difference that would be wrong.
 pub(super) fn write(
     gains: &Gains,
     by: By,

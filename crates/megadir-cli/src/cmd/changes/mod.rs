@@ -72,6 +72,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
 /// Begin of the reason if the path of an inventory is any directory.
 const NOT_PARTS: &str = "a directory, not an inventory";
 
+/// Everything that is checked before a tree is read: `newer` is the second inventory if two are compared, `metadata`
+/// a copy, because the comparison takes the inventory. `roots` are the trees of the newer inventory, the PATH that
+/// was given, or the recorded trees.
 struct Opened {
     inventory: Inventory,
     newer: Option<Inventory>,
@@ -125,6 +128,8 @@ impl Opened {
     }
 }
 
+/// State of a comparison apart from the inventories, which the library takes. `failures` decides the exit code and
+/// counts printed failures and those that `complaints` holds back alike.
 struct Run<'a> {
     args: &'a Args,
     interrupt: &'a Interrupt,
@@ -143,6 +148,12 @@ enum Now {
 }
 
 /// `scanned`: folder of the parts of a scan that was made for this comparison.
+///
+/// The order protects `--update`. The writer is created first, since an inventory that cannot be written should be
+/// known before hours of reading, and its files are excluded from the comparison. Changes are printed before the
+/// inventory is replaced: if the output fails, the inventory stays, and the next run prints the same changes again.
+/// Warnings about the inventory come before the comparison and complaints after it, when all are known. Whether
+/// anything changed is judged before suspects are taken out of the list, which only shortens the output.
 fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Opened { inventory, newer, metadata, roots, selection } = Opened::new(args)?;
     let complaints = ErrorLimiter::new(args.all_errors);
@@ -237,6 +248,9 @@ impl Run<'_> {
         }
     }
 
+    /// The trees are opened only if they are read. A list of paths (`--files0-from`) limits the comparison to these,
+    /// so the number of rows is then no estimate of the work, and the progress has none. Paths outside of the trees
+    /// are failures, which are reported after the progress has left the terminal.
     fn compare(
         &mut self,
         inventory: Inventory,
@@ -329,6 +343,10 @@ impl Run<'_> {
         );
     }
 
+    /// Everything here goes to standard error, after the comparison and before the changes. Each kind of failure is
+    /// limited, and the rest is counted. The hint about suspects depends on the means to decide them: hashes exist
+    /// only if the inventory has them, and two inventories have no files to read. It is left out if the output is for
+    /// programs.
     fn complain(&mut self, compared: &Compared) {
         self.report_unnumbered(compared);
         for error in &compared.failures {

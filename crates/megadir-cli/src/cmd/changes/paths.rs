@@ -10,6 +10,10 @@ type Below = (u32, Vec<u8>);
 /// Kind and message of an error.
 type Refused = (&'static str, String);
 
+/// Returns each path as the number of its tree and the path below it, and apart from these the paths that belong to
+/// no tree. A tree is recognized by its name and by its real path, since a list may have either. `..` is refused only
+/// after a name, because that may be a link, and then it leads elsewhere. One bad path does not end the list; an
+/// empty list is an error, because it would otherwise look like a tree without changes.
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut items = List::open(list)?;
     let here = std::env::current_dir().unwrap_or_default();

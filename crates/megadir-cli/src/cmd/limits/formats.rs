@@ -9,6 +9,9 @@ use crate::cmd::prometheus::{Labels, Metrics, Name};
 use crate::cmd::times::now_s;
 use crate::ui::object::Object;
 
+/// One object on a line. Each estimated figure has the basis on which it rests next to it, so that a program
+/// can judge it as a person does. Unknown facts are null and keep their names: a program can then distinguish them
+/// from a version without them. `time` is only for `--watch`.
 pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     let facts = &limits.facts;
     Object::line(text, |object| {

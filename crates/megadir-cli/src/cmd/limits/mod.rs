@@ -133,6 +133,10 @@ fn once(args: &Args, assumptions: &Assumptions<'_>) -> Result<u8, CliError> {
     pass.end()
 }
 
+/// Each pass looks at all directories and writes its metrics at its end. The next pass is due a fixed time after the
+/// last one was due, not after its end; a pass that took longer is followed at once, without catching up. The wait is
+/// divided into naps, because an interrupt must be noticed. The loop ends at the threshold, at a closed output, or if
+/// no directory was ever readable, which is probably a wrong path.
 fn watch(
     args: &Args,
     assumptions: &Assumptions<'_>,
@@ -183,6 +187,9 @@ fn line(time: &str, limits: &Limits) -> String {
     format!("{time}  {place}{used}{more}\n")
 }
 
+/// Result of one look at all directories. `seen` counts those that could be read, `failed` has the exit code of a
+/// failure, `reached` is set if a directory is at the threshold, and `ended` if the output ended. Metrics are
+/// completed even then, because another program reads them.
 struct Pass {
     warn_at: Option<f64>,
     metrics: Option<(Textfile, Metrics)>,

@@ -33,6 +33,9 @@ pub(super) fn write(text: &mut Vec<u8>, limits: &Limits, args: &Args, is_termina
 /// Bounds this far apart make a figure misleading.
 const UNKNOWN_FROM: u64 = 20;
 
+/// One sentence that answers how many more entries fit. The cases go from the one without an answer to the usual one:
+/// no model, read-only, nothing known, full, bounds too far apart, and then a number. A number is not named if its
+/// bounds differ by `UNKNOWN_FROM` times and contents decide, because the probable value would look like knowledge.
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
@@ -124,6 +127,9 @@ fn runs_out(limit: Limit) -> String {
     }
 }
 
+/// Facts behind the headline, each with its basis, in the order of a reader's doubts: which file system, how many
+/// entries now, which names and index, and by which model. The caller prints all of them or only those that a screen
+/// has room for, by their labels.
 fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     let facts = &limits.facts;
     let mut rows = vec![("file system", file_system(limits))];
@@ -166,6 +172,9 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// Type, mount and features in one value. The type of the mount is added only if it has another name, and features
+/// that a directory does not have are named only for the first four; the other two are properties of this directory
+/// and are named only if it has them.
 fn file_system(limits: &Limits) -> String {
     let facts = &limits.facts;
     let mounted = facts.mount.as_ref().map(|mount| mount.kind.as_str());
@@ -218,6 +227,8 @@ impl Report {
         self.ceilings(&limits.ceilings);
     }
 
+    /// A table with the basis of each limit in its last column, wrapped below itself. On a screen too narrow for
+    /// `BASIS_MIN` columns of it, each limit becomes a paragraph. Widths are in letters and not in bytes.
     fn ceilings(&mut self, ceilings: &[Ceiling]) {
         if ceilings.is_empty() {
             return;

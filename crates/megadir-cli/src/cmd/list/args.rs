@@ -246,6 +246,9 @@ impl Args {
         self.human_or_help && !self.shows_attributes()
     }
 
+    /// Refuses options that exclude each other or would have no effect, before a directory is opened. The parser
+    /// could refuse most of them, but its messages lack the reason. An option without effect is refused because its
+    /// user expects something of it.
     pub(super) fn check(&self) -> Result<(), CliError> {
         let relative = self.time_style == Some(TimeStyle::Relative);
         refuse_if(&[

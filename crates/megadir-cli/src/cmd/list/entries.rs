@@ -32,6 +32,10 @@ impl Run<'_> {
         if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
     }
 
+    /// Order of the checks: type and name first, since they need no attributes; then errors, which are noted for
+    /// entries that could have met the conditions; then attributes. An entry that vanished since it was listed is
+    /// left out, without an error. Counting, summary and lines exclude each other. `left` shrinks only for printed
+    /// lines: with `--sort`, lines are held back, and the limit applies to the sorted ones.
     fn each_row<'e>(
         &mut self,
         examined: &mut Examined,
@@ -77,6 +81,10 @@ impl Run<'_> {
         }
     }
 
+    /// For entries without attributes. A batch without conditions and within the limit is counted or printed as a
+    /// whole, which is the fast path of plain listings; everything else goes entry by entry. With `--memory`, or if
+    /// only the best of a limit are kept, entries come here without attributes and go to `examined`. `pause` writes
+    /// at a batch's end if the output waited long enough, so a slow directory shows its entries.
     pub(super) fn batch(&mut self, batch: Batch<'_>, label: &Label) -> Result<(), Stop> {
         let everything = self.conditions.is_none() && batch.len() as u64 <= self.left;
         if self.args.count {

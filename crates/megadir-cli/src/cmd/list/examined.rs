@@ -24,6 +24,8 @@ pub(super) struct Examined {
     pub(super) queries_inodes: bool,
 }
 
+/// `store` holds pairs of a key, which sorts by its bytes, and a packed line. `key` and `item` are buffers that every
+/// entry uses again, so that an entry takes no allocation of its own before it is stored.
 struct Sorting {
     sort: Sort,
     reverse: bool,
@@ -91,6 +93,10 @@ impl Examined {
     }
 
     /// `true` if a line was appended, `false` if it is held back for sorting.
+    ///
+    /// Without `--sort` the line is appended at once. Otherwise the key decides first: with a limit, most entries of
+    /// a large directory are not among the best, and their lines are never made. Lines are stored packed, without
+    /// widths, because columns are aligned only when all are known.
     pub(super) fn add(
         &mut self,
         label: &Label,

@@ -106,6 +106,8 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
     found.map(|row| row.0).ok_or_else(|| choices(text, FIELDS.iter().map(|row| row.1)))
 }
 
+/// Writes the values of fields. Names of users and groups are looked up once for each number, because a lookup may
+/// ask a server. `scratch` is a buffer for values in JSON.
 pub(super) struct Values {
     pub(super) times: TimeStyle,
     pub(super) human: bool,
@@ -131,6 +133,10 @@ impl Values {
     }
 
     /// No name or target. `false` if the value is unknown.
+    ///
+    /// Appends a value as text; the caller aligns or quotes it. A field whose attribute was not returned writes
+    /// nothing, and the caller prints its sign for unknown values, so that no line has a zero that was never
+    /// measured. The type is the exception, because the listing has it too.
     pub(super) fn write(
         &mut self,
         text: &mut Vec<u8>,

@@ -18,6 +18,8 @@ pub(super) enum Format {
     Json,
 }
 
+/// Form of all lines of a run, copied freely. `end` is the byte after each line; `escape` is set where names go to a
+/// terminal, which control characters could command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub(super) format: Format,
@@ -28,6 +30,8 @@ pub(super) struct Lines {
     pub(super) with_inodes: bool,
 }
 
+/// Directory of the entries that are printed next, with the texts that begin each of their lines. It is used again
+/// for consecutive batches of one directory.
 pub(super) struct Label {
     pub(super) directory: DirPath,
     /// The entries are rows of an inventory: the tree is not read for them.

@@ -8,6 +8,9 @@ use super::lines::{Format, Label, Lines};
 use crate::cmd::times::TimeStyle;
 use crate::ui::escape;
 
+/// Lines with attributes. `arrows` is set if targets of links follow their names. `scratch` holds one packed line at
+/// a time: packing and aligning are two steps, so that sorted lines can wait packed until the widths of all are
+/// known.
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,

@@ -53,6 +53,11 @@ impl<E: Into<CliError>> From<E> for Stop {
     }
 }
 
+/// State of one command over all its directories. Entries go to one of four places: `summary`, `examined` (with
+/// attributes), `collected` (names that are sorted), or at once to `output`. `left` is what `--limit` still allows,
+/// `counted` the entries of the present directory, and `began` whether it returned any, which decides if a failure
+/// leaves a partial listing. `listed` counts directories that were listed; without any, the exit code is
+/// `code_if_none`, the one of the last failure.
 struct Run<'a> {
     args: &'a Args,
     conditions: Arc<Conditions>,
@@ -75,6 +80,9 @@ struct Run<'a> {
     unreturned: Option<Unreturned>,
 }
 
+/// A directory that fails does not end the others, but the limit and a failed output do. Each directory has a metric
+/// that shows whether its estimate succeeded, so that a failure is no missing value. Messages that were held back are
+/// printed after the last line of output, so they do not stand between entries.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
     let mut run = Run::new(args)?;
@@ -134,6 +142,10 @@ fn lists_inodes(path: &Path) -> bool {
 }
 
 impl<'a> Run<'a> {
+    /// Chooses where entries go, before any directory is opened, so that refused options leave nothing behind. Names
+    /// alone are sorted in `Collected`, which packs them; attributes, a memory limit or the best of a limit need
+    /// `Examined`. On mounts whose listings have other inode numbers than stat, sorting by inode queries them:
+    /// numbers that are a hash or the same for all would be no order.
     fn new(args: &'a Args) -> Result<Self, CliError> {
         let output = Output::new()?;
         let is_terminal = output.is_terminal();
@@ -246,6 +258,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Items come in the order in which the threads of the walk read them. A failure at the root before any entry is
+    /// one of the whole directory and is returned; all others are reported, and the walk continues. The place for the
+    /// conditions changes with the label, which is kept while batches are from one directory.
     fn tree(&mut self, root: Dir) -> Result<(), Stop> {
         let options = source::walk_options(&root, self.args, self.want(), &self.conditions)?;
         if self.args.explain {

@@ -74,6 +74,10 @@ impl Run<'_> {
         }
     }
 
+    /// Gathers the rows of one directory into a batch, so that they pass through the same functions as entries of a
+    /// tree. Rows come in the order of the inventory, in which those of a directory follow each other; the batch is
+    /// printed when the directory changes or `HELD_BYTES` are full. A directory that the scan could not read is
+    /// reported as a failure where its row comes. The row of the root itself is no entry.
     fn rows_of(&mut self, mut rows: impl Rows, roots: &[PathBuf]) -> Result<(), Stop> {
         let roots: Vec<DirPath> = roots.iter().map(|root| DirPath::from(root.as_path())).collect();
         let lines = Lines { with_path: self.lines.with_path || roots.len() > 1, ..self.lines };
@@ -136,6 +140,8 @@ fn unread<'r>(row: &Row<'r>, recursive: bool) -> Option<&'r str> {
     row.error.filter(|_| is_listed)
 }
 
+/// Refuses options that read a tree, and fields or orders that this inventory lacks, before rows are read: an option
+/// that is ignored would make the output look like one of the tree as it is now.
 fn check(args: &Args, inventory: &Inventory) -> Result<(), CliError> {
     let path = inventory.path();
     refuse_reading_options(

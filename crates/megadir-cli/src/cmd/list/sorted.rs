@@ -16,6 +16,9 @@ const HEADER_BYTES: usize = 8;
 /// Inode, offset, record length, type; if lines show more than names.
 const FIELDS_BYTES: usize = 19;
 
+/// `chunks` hold the packed entries one behind the other and are never moved, since growing a vector of a gigabyte
+/// would copy it. Only `keys` are sorted. `common` is the length of the beginning that all names share, so that the
+/// eight bytes of a key lie where names differ.
 pub(super) struct Collected {
     by_inode: bool,
     reverse: bool,

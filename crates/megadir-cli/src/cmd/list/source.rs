@@ -73,6 +73,10 @@ fn with_backend(choice: Choice, backend: &'static dyn Backend, requested: Option
     Choice { backend, options, reason: "chosen with --backend", ..choice }
 }
 
+/// Begins with the policy's choice and replaces what the user has chosen. With another backend, strategies that
+/// divide a directory may be impossible, and the strategy becomes the nearest one that the backend has. The stat
+/// backend is replaced last and probed first, since a chosen one that this system lacks is an error and never
+/// replaced in silence.
 pub(super) fn choose_examined(
     directory: &Dir,
     args: &Args,

@@ -6,6 +6,8 @@ use super::args::Args;
 use super::field::Field;
 use crate::ui::message::counted;
 
+/// `fields` are the requested ones that the stat backend never returns, and `want` their attributes; `without` counts
+/// the entries that lacked one of them.
 pub(super) struct Unreturned {
     stat_backend: &'static dyn StatBackend,
     fields: Vec<Field>,

@@ -35,6 +35,9 @@ pub(crate) struct Args {
     files0_from: Option<PathBuf>,
 }
 
+/// Paths are looked up `TOGETHER` at a time: the index is read in groups of rows, and paths that are near each
+/// other share a group. A list of millions of paths is therefore never in memory as a whole. A bad path of the list is reported
+/// and the others follow, with an exit code that shows it.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let mut pack = Pack::open(&args.pack)?;
     let root = pack.metadata().roots.first().map(|root| root.path.clone()).unwrap_or_default();

@@ -68,6 +68,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| packed(args, interrupt))
 }
 
+/// Two phases have a progress each: the scan, whose number of entries is unknown, and packing. The first ends with
+/// the first packed entry. `pack` returns `None` after an interrupt; the shards so far stay, and the same command
+/// continues with them. Mounts that are not entered are named but do not count as failures.
 fn packed(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let options = PackOptions { shard_bytes: args.shard_size, threads };

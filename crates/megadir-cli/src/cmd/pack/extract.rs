@@ -44,6 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| extracted(args, interrupt))
 }
 
+/// An interrupted extraction cannot be continued, unlike packing, so the message has the way out. Failures are
+/// reported as they occur, limited for each kind, and the summary is printed even with `--quiet` if there were any.
 fn extracted(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let conditions = args.conditions.conditions(std::iter::empty::<&Path>(), false)?;
     let conditions = (!conditions.is_none()).then_some(&conditions);

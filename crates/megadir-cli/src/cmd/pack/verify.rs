@@ -44,6 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| verified(args, interrupt))
 }
 
+/// Reads all shards, and the source too if one is given. Problems do not end the command, but its exit code shows
+/// them. The last line is printed only if everything agrees.
 fn verified(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let options = VerifyOptions { source: args.source.as_deref(), threads };

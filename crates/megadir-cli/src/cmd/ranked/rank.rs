@@ -11,6 +11,8 @@ const HANGS_AFTER: Duration = Duration::from_secs(60);
 /// Ranks that worked less are not compared.
 const COMPARED_SECONDS: f64 = 0.5;
 
+/// `since` is the start of the task, and `is_named` set once the rank was reported as one that hangs. `seconds` and
+/// `entries` are sums over finished tasks, to find the slowest rank.
 pub(super) struct Rank {
     /// Number and first directory of its task; `None` if it is idle.
     pub(super) task: Option<(u64, String)>,

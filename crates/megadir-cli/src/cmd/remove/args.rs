@@ -179,6 +179,9 @@ impl Args {
         words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Refuses combinations whose meaning would be unclear, or that this system cannot do, before any path is
+    /// resolved. Each message has the reason, and, where there is one, another way. Limits of a system are checked
+    /// here and not by leaving the option out there, so that the user learns why.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if let Some(other) = self.excluded_by_budget().filter(|_| self.keep_within.is_some()) {
             return Err(CliError::usage(format!(

@@ -29,6 +29,8 @@ const EXACT_COUNT_MAX: Duration = Duration::from_secs(3);
 /// Directories whose entries are estimated for one question.
 const ESTIMATES_MAX: u32 = 64;
 
+/// Count of what a removal would take, for the question. `entries` is exact until counting ends early; `total` is for
+/// the words of the question. `unknown` has the reason why a count failed: then there is always a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
@@ -181,6 +183,10 @@ impl Counted {
         }
     }
 
+    /// Reads until the answer is known. Without conditions, that is as soon as more than `UNASKED_MAX` entries were
+    /// seen, because a question is then certain and the number is estimated. With conditions no estimate is possible:
+    /// once there are that many, counting continues only up to `EXACT_COUNT_MAX`, and the question then has a lower
+    /// bound. Failures do not end the count: they make it unknown.
     fn count(
         &mut self,
         directory: Dir,
@@ -246,6 +252,10 @@ impl Counted {
     }
 
     /// `conditions` as options, if there are any.
+    ///
+    /// Words of the question. Paths are named up to `NAMED_MAX`, and the number is as exact as it is known: an
+    /// estimate, an exact number, a lower bound, or unknown with the reason. The words end with the directory if it
+    /// stays.
     fn what(&self, paths: Paths<'_>, conditions: Option<&str>, only_contents: bool) -> String {
         let text = match paths {
             Paths::Named(paths) => {

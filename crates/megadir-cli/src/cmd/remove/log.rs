@@ -26,6 +26,9 @@ pub(super) enum Log {
     List { output: Mutex<(Output, Option<Ended>)>, end: u8 },
 }
 
+/// File of `--log`, under a mutex. `failed` keeps the first error: after it, no further entry may go, because its
+/// removal could not be recorded. `name` is for messages, `line` a buffer, and `synced` the time when the file was
+/// last written to the disk.
 pub(super) struct Lines {
     file: File,
     name: String,

@@ -73,6 +73,11 @@ pub(super) fn run(
 }
 
 /// Removes by `work`, which returns the state of a budget, and prints the summary.
+///
+/// Starts the shared state, does the work while a second thread draws and looks for interrupts, and prints the
+/// summary whatever happened: some entries may be gone by then. A beat is given only if the counts changed, so that a
+/// removal that hangs is noticed. The log is finished before the summary, which is left out if the
+/// reader of a list has gone.
 pub(super) fn reported(
     args: &Args,
     summary: Summary,
@@ -131,6 +136,9 @@ pub(super) fn options<'a>(
     }
 }
 
+/// One target after the other; workers share the work within a target. A path that is missing because this run has
+/// removed it, as part of another target or under another name, is no failure. Targets are noted as taken only if
+/// nothing in them failed and it is no dry run, since otherwise something of them is still there.
 fn each(
     args: &Args,
     source: &mut Source<'_>,

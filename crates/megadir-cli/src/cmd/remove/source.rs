@@ -21,6 +21,9 @@ const HELD_MAX: usize = 64;
 #[cfg(unix)]
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
+/// `held` has the first targets of the command line, resolved to open directories before anything is removed, so that
+/// no removal can change the meaning of a later path; `rest` are the others, for which the descriptors would not
+/// suffice. `taken` has the targets that are gone. `here` has the directories that must not go.
 pub(super) struct Source<'a> {
     args: &'a Args,
     here: &'a Guards,
@@ -77,6 +80,9 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Counts all targets before the first is removed, and asks if there are many. A list is read a second time for
+    /// this, so a pipe is refused: it could not be read again. Counting ends when the question is certain, since a
+    /// list may have millions of paths. Paths of the list that would be refused anyway do not count.
     pub(super) fn may_go(&self, conditions: &Arc<Conditions>) -> Result<bool, CliError> {
         let (args, mut counted) = (self.args, Counted::default());
         let conditions = args.has_conditions().then_some(conditions);

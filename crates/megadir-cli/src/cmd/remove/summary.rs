@@ -16,6 +16,8 @@ use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
 
+/// `attempted` are targets that were found. `kept` has the first failures for JSON, up to `KEPT_MAX`, and `failures`
+/// counts all. `looked` is set if attributes were read, without which the freed bytes are unknown.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     json: bool,
@@ -103,6 +105,10 @@ impl Summary {
         self.budget.as_ref().is_none_or(Kept::is_met)
     }
 
+    /// The result of a dry run goes to standard output, because the user asked for it; the summary of a removal
+    /// goes to standard error, and is left out with `--quiet` if all went well. Hints follow only where a result is
+    /// likely to be misunderstood: matching directories that hold other entries, a pattern that matches nothing, and
+    /// what an interrupted run leaves to do.
     pub(super) fn print(&self) -> Result<(), CliError> {
         if self.json {
             print(&self.object())?;
@@ -147,6 +153,9 @@ impl Summary {
         self.counts.entries + self.counts.directories
     }
 
+    /// One line for people. Clauses with a zero are left out, except for the number of entries. Bytes are named only
+    /// if attributes were read, and without files that have other links, because removing one name of these frees
+    /// nothing. A dry run has the least time by `--rate` instead of the elapsed time.
     fn line(&self) -> String {
         let counts = &self.counts;
         let gone = self.gone();

@@ -24,6 +24,10 @@ use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason, unexamined};
 use crate::ui::sizes;
 
+/// Selection, question, removal, each with an end of its own: before the removal Ctrl-C ends the program at once, as
+/// nothing was changed. What mounts record of access times is mentioned before the selection, since the order of
+/// removal depends on it. Failures of the selection belong to the summary, because unread directories may hold more
+/// than the budget allows.
 pub(super) fn run(
     args: &Args,
     budget: Budget,

@@ -20,6 +20,8 @@ const VALUES_AT: usize = 10;
 const RATES: [(FileSystem, u64); 3] =
     [(FileSystem::Ext4, 40_000), (FileSystem::Xfs, 25_000), (FileSystem::Btrfs, 15_000)];
 
+/// Answer of a dry run. The time is computed from `rate_max` and a rate that was measured on this type of file
+/// system, and is unknown elsewhere, because no measurement supports a number.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) survey: Survey,

@@ -79,6 +79,16 @@ impl Schedule {
 }
 
 /// The last pass removes emptied directories. Files that stay are counted in the last complete pass.
+///
+/// Repeats passes until the directory was quiet for long enough, for programs that still write into the old layout.
+/// Only a pass that may be the last removes emptied directories, since writers could otherwise find theirs missing.
+/// Moves are summed over all passes; files that stay are those of the last complete pass, or they would count again
+/// in each. Pauses are slept in short steps, so that an interrupt is noticed.
+///
+/// ```text
+/// pass -> none moved for the time of --until-quiet? last pass -> end
+///      `-> pause, longer after a longer pass -> pass
+/// ```
 pub(super) fn follow(
     args: &Args,
     work: &Work,

@@ -29,6 +29,9 @@ const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be
 /// Fewer files may fit several layouts by chance.
 const SAMPLE_MIN: u64 = 20;
 
+/// Directories and layouts of a run, opened and found out before the question. `from` is the given layout, or one
+/// that a sample of the files fits. `renewal` is begun first: it completes one of an earlier run that was killed, so
+/// that the directory that is opened next is the right one.
 struct Work {
     directory: Dir,
     into: Option<Dir>,
@@ -164,6 +167,10 @@ fn renamed(directory: &Dir, from: &Layout, to: &Layout) -> Option<String> {
 }
 
 /// Apart from files that were moved before.
+///
+/// A layout that was found by chance would move files to wrong places, so it is used only if it is clear: at least
+/// half of the sample fits, and it is `flat`, or the sample has `SAMPLE_MIN` files and the layout does not fit any
+/// names. In all other cases the message has the option that confirms the layout, and what would happen to names.
 fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
     let found = sampled(directory, besides, args.change.quiet)?;
@@ -242,6 +249,8 @@ fn announce(args: &Args, work: &Work) {
     }
 }
 
+/// Counts with the library's own decisions and moves nothing. Names that would change are announced after the count,
+/// once it is known that files can move. Nothing is printed before the progress has left the terminal.
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.idle {
         megadir::io_priority::make_idle()?;

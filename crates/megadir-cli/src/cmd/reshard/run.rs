@@ -18,6 +18,9 @@ use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::folder_of;
 
+/// Moves the files, once or repeatedly, then replaces the directory if `--renew` is given. The renewal comes last,
+/// because it replaces the directory only if no file is left that was to move. Without it, a directory that keeps the
+/// size of its many former names is mentioned, with the option that replaces it.
 pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.idle {
         megadir::io_priority::make_idle()?;

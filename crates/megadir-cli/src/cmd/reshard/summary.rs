@@ -18,6 +18,9 @@ use crate::ui::output::print;
 
 const SEEN_MAX: usize = 100_000;
 
+/// `counts` are those of the last complete pass, with moves of all. `seen` has hashes of the failures that were
+/// printed, up to `SEEN_MAX`, so that a file which stays in every pass is reported once; `hasher` makes these hashes,
+/// with keys of this process. `reported` counts the failures of the present pass.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     json: bool,
@@ -111,6 +114,9 @@ impl Summary {
         }
     }
 
+    /// The result of a dry run goes to standard output, other summaries to standard error. After an interrupt the
+    /// message has the line that continues: a layout that was found by a sample must then be given, because a new
+    /// sample may be too small once most files were moved.
     pub(super) fn print(&self) -> Result<(), CliError> {
         match &self.expected {
             _ if self.json => {
@@ -171,6 +177,9 @@ impl Summary {
         line
     }
 
+    /// A clause for each reason why files stay, without those that have none. Directories that could not be read are
+    /// failures too, but the number of files in them is unknown, so they are taken out of the files that the system
+    /// refused.
     fn stay(&self) -> Vec<String> {
         let counts = &self.counts;
         let mut rows = Vec::new();
@@ -203,6 +212,8 @@ impl Summary {
         rows
     }
 
+    /// One object for dry runs and moves, which differ in their first fields: a dry run has expectations instead of
+    /// results. Every other field is always there, so that programs need no check for its presence.
     fn object(&self) -> String {
         let counts = &self.counts;
         Object::text(|object| {

@@ -143,6 +143,8 @@ impl Args {
 }
 
 /// Reading options.
+// They are apart from the options of the output. `options` makes the library's options of them, with as many threads
+// as suit the file system of any of the trees.
 #[derive(clap::Args)]
 pub(in crate::cmd) struct Reading {
     /// Also enter mounted file systems

@@ -147,6 +147,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     })
 }
 
+/// `None` is Parquet. The form comes from an option or from the ending of the file. If both are given they have to
+/// agree, because a file whose ending names another form is read wrongly later. Endings that mean something else are
+/// refused and not ignored. Standard output takes only text.
 fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let requested = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),

@@ -19,6 +19,8 @@ pub(super) enum Form {
     Csv,
 }
 
+/// Writes each row as a line. `roots` are the paths of the trees by their numbers in the rows. `text` and `path` are
+/// buffers. A file is a replacement, which takes the place of an older one only when it is complete.
 pub(super) struct TextSink {
     form: Form,
     roots: Vec<Vec<u8>>,

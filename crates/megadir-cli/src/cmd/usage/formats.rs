@@ -13,6 +13,9 @@ use crate::cmd::prometheus::{Labels, Metrics, Name};
 use crate::ui::escape::csv_value;
 use crate::ui::object::Object;
 
+/// One object for all trees together, with the sums first. Amounts are exact integers at any size. Lists are limited
+/// as the text is, and the number of directories that are left out is a field, so that a program can notice it.
+/// Fields of space on disk are null if an inventory does not have them.
 pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
     let Answer { args, report, .. } = answer;
     let has_allocated = report.has_allocated();
@@ -148,6 +151,9 @@ const COMPLETE: Name = ("megadir_usage_complete", "1 if every entry of the tree 
 const READ: Name = ("megadir_usage_read_timestamp_seconds", "Time at which the tree had been read.");
 const TOOK: Name = ("megadir_usage_read_duration_seconds", "Time that reading the tree took.");
 
+/// Every tree has a gauge for its completeness, also one that could not be read. Figures are written only for trees
+/// that were read to the end, because an alert must not take a part for the whole. Conditions are a label: figures of
+/// a selection must not replace those of the whole tree.
 pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     let mut metrics = Metrics::default();
     let selection = answer.args.conditions.words();

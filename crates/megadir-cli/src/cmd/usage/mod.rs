@@ -31,6 +31,9 @@ use megadir::{Conditions, Dir, StatMask, TreeEvent, TreePath, WalkOptions, attri
 use megadir_inventory::{Inventory, Rows};
 use megadir_tasks::{Kind, Request};
 
+/// Report with its gaps. `is_selection` is set if conditions left entries out. `unread` counts directories that could
+/// not be read, `failures` trees that could not be read at all; if that is every tree, `code_if_none` has the exit
+/// code. `now_s` is seconds since 1970, for ages.
 pub(super) struct Answer<'a> {
     pub(super) args: &'a Args,
     pub(super) is_selection: bool,
@@ -151,6 +154,10 @@ fn options(args: &Args, by: By) -> UsageOptions {
     UsageOptions { top, depth: args.depth, by, now_s: started_s() }
 }
 
+/// The trees are read one after the other into the same sums, with one progress over all. A tree that cannot be read
+/// does not end the others. Time and duration are noted for each tree that was read to its end; the others have
+/// neither, by which the metrics recognize them. An interrupt returns an error without a report, because sums of a
+/// part look like sums of the whole.
 fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answer<'a>, CliError> {
     let conditions = args.conditions(&args.paths)?;
     raise_descriptor_limit();
@@ -228,6 +235,9 @@ fn walk_options(
     })
 }
 
+/// The rows are summed as the entries of trees are. Options that read a tree are refused first, and conditions on
+/// attributes that were not recorded: they would accept nothing. The report is as old as the scan, so its time comes
+/// from the metadata. Gaps of the scan become gaps of the answer.
 fn from_inventory<'a>(
     args: &'a Args,
     by: By,

@@ -105,6 +105,9 @@ fn path(nodes: &[Node<'_>], at: usize) -> Vec<usize> {
     path
 }
 
+/// One view of the page: the map of a directory, whose boxes lead to the views of the directories in them. All views
+/// are sections of one page, which links reach by their names. Boxes smaller than `BOX_MIN` of the map are left out,
+/// because they could not be seen or clicked. Colours go by the place of a directory among its siblings.
 fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
     let node = &nodes[at];
     out.push_str(&format!("<section class=\"view\" id=\"d{at}\">\n<p class=\"up\">"));
@@ -184,6 +187,10 @@ fn arranged(nodes: &[Node<'_>], at: usize, report: &Report, aspect: f64) -> Vec<
 }
 
 /// In a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000).
+///
+/// `values` come in descending order, and their places are in the same one. Rows are filled along the shorter side of
+/// the free rectangle: a value joins the row while the worst ratio of sides in it does not get worse. Widths are
+/// divided by `aspect` at the end, since places are shares of the rectangle in both directions.
 fn squarified(values: &[f64], aspect: f64) -> Vec<Place> {
     let total: f64 = values.iter().sum();
     let areas: Vec<f64> = values.iter().map(|value| value / total * aspect).collect();

@@ -66,6 +66,10 @@ pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
 }
 
 /// The deepest directory with more than half, or the one with the most.
+///
+/// Clause of the sentence that names where most of the total lies. Times have no sum, so for them it names the
+/// directory that holds the extreme entry. `None` if no directory stands out, as among equal ones: to name one of
+/// them would be chance.
 fn place(report: &Report) -> Option<String> {
     let name = |directory: &Directory| {
         let has_one = report.roots.len() == 1;
@@ -107,6 +111,9 @@ fn place(report: &Report) -> Option<String> {
     })
 }
 
+/// Each tree with its listed directories, indented by depth. A row has the sum of all that lies below its directory,
+/// so the rows of a directory and of one in it overlap. The last row is the rest: everything that is in no listed
+/// directory. Figures are aligned over all rows, and bars need a wide terminal.
 fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     let Answer { report, args, .. } = answer;
     let listed = report.best(args.printed());

@@ -105,6 +105,10 @@ fn try_exchange(parent: &Dir, names: &[CString; 2]) -> std::result::Result<(), E
     exchanged
 }
 
+/// The directory that is to be put aside, opened before it is renamed. `path` is for messages. `directory` is the
+/// evidence: after a rename, the identity at the new name is compared with it, because another process may have
+/// exchanged the two in between. `is_locked` is false if another process holds the lock, which forbids renewing and
+/// not detaching.
 struct Entry<'a> {
     parent: &'a Dir,
     name: CString,

@@ -23,6 +23,9 @@ use crate::remove::engine::system;
 use crate::remove::progress::FileId;
 
 /// A file that may go, in its open directory.
+///
+/// It holds a descriptor and a name instead of a path, so that the removal takes the name in the very directory that
+/// was looked at, wherever that has moved. `bytes` is the space on disk; `facts` predict the refusal in a dry run.
 #[derive(Debug)]
 pub(super) struct Found {
     directory: OwnedFd,
@@ -47,6 +50,9 @@ pub(super) enum Look {
 }
 
 /// Settings of a look.
+///
+/// It borrows from the selection and is made again for each file, because `excluded` is under a lock that passes
+/// need, and `changed_here` grows with each removal.
 #[derive(Debug)]
 pub(super) struct Looking<'a> {
     pub(super) root: &'a Dir,

@@ -116,6 +116,10 @@ pub struct Outcome {
 }
 
 /// Files that have to go, for one removal.
+///
+/// It holds the directory's descriptor and not only its path, since minutes may pass between the selection and the
+/// removal, with a question between them. Amounts (`need`, `gone`) are in the unit of the budget: bytes or files.
+/// `oldest` and `next` are replaced when the rows are used up and more have to go.
 #[derive(Debug)]
 pub struct Selection {
     budget: Budget,
@@ -226,6 +230,12 @@ fn check(directory: &Dir) -> Result<()> {
 }
 
 impl Selection {
+    /// Computes from the first sums how much has to go. In a directory, only files that have not changed since the
+    /// start (`settled`) make others go; for free space, the file system's own figures decide. The bound for a budget
+    /// that is out of reach differs: space in a file system is freed only by files that may go, so it is compared
+    /// with `removable`; a directory is compared with `movable`, because conditions that protect too much still let
+    /// the rest go. Rows are added up from the oldest on until they suffice, for the figures of a question; the
+    /// removal itself looks at the need before each file.
     fn begin(&mut self, sums: &Sums) {
         let measure = self.budget.measure();
         let excess = self.budget.excess(&self.numbers, &sums.settled);

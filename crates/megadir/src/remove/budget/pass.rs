@@ -47,6 +47,9 @@ const DIRECTORIES_MAX: usize = 1_000_000;
 pub(super) const EXCLUDED_MAX: usize = 1_000_000;
 
 /// Settings of all passes over a tree.
+///
+/// It is the same for the selection and for all later counts: a count by other rules would make files go, or stay,
+/// that the question did not name.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) measure: Measure,
@@ -82,6 +85,9 @@ pub(super) struct Sums {
     pub(super) removable: Amount,
 }
 
+/// State of a pass that its threads share under one mutex, taken once a batch. `linked`, `directories` and `renamed`
+/// are bounded by `LINKED_MAX` and `DIRECTORIES_MAX`; paths are kept as hashes, which take 8 bytes whatever their
+/// length.
 #[derive(Debug)]
 struct Found {
     sums: Sums,
@@ -105,6 +111,12 @@ pub(super) type Collected = (usize, Option<Key>);
 
 impl Reading {
     /// Reads the tree. Returns `None` if `watch` requested a stop.
+    ///
+    /// With `files`, the pass also collects the oldest files after a place in the order; without it, the pass only
+    /// counts. The walk examines all entries and limits its sight by exclusions alone, because a file that is merely
+    /// protected counts. `threads` of a caller replaces both numbers of threads, so it is kept exactly. Failures are
+    /// counted here as they pass to `watch`: entries that could not be read may hold more than the budget allows,
+    /// which the outcome has to show.
     pub(super) fn pass(
         &self,
         directory: &Dir,
@@ -199,6 +211,12 @@ impl Collect<()> for Scanning<'_> {
 
 impl Scanning<'_> {
     /// Adds the files of a batch. Returns the files that could not be examined.
+    ///
+    /// The order of the checks decides what counts. Excluded entries are not seen at all, and directories among them
+    /// are remembered, for they may have another name. What is mounted on an entry is another file system. Files with
+    /// several names count once. Then come three sums, each a part of the one before: all files, those that could go
+    /// if all met the conditions, and those that may go. The lock is held for the whole batch, because taking it for
+    /// each file would have the threads wait for each other.
     fn files(&mut self, directory: &DirPath, batch: Batch<'_>, attributes: &[Attributes]) -> Option<Message> {
         let (reading, conditions) = (self.reading, &*self.reading.conditions);
         let (place, sight) = (conditions.place(directory.below()), reading.sight.place(directory.below()));

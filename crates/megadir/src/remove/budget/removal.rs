@@ -29,6 +29,10 @@ pub(super) const USED: &str = "stays: it was used, changed, replaced or moved me
 pub(super) const GONE: &str = "another process has moved, removed or covered it";
 
 /// A removal that is running.
+///
+/// `counted` and `count_took` are the start and the duration of the last count of the tree: the next is due after a
+/// multiple of that duration, so that counting takes a bounded share of the run whatever the size of the tree.
+/// `is_read_only` is looked up only for a dry run, which predicts refusals.
 struct Run<'r> {
     options: &'r RemoveOptions<'r>,
     call: Call<'r>,
@@ -255,6 +259,12 @@ impl Selection {
     }
 
     /// Notes a file that this removal leaves. `is_announced` if the log has it already.
+    ///
+    /// Three ends that differ in the need. A file that was used or changed still occupies its space, so a younger one
+    /// goes in its place. A file that another process removed has freed its space, so the need shrinks by it. A
+    /// failed removal shrinks the need as well, though nothing was freed: otherwise, in a directory where most
+    /// removals are refused, the few files that can be removed would all go. The log gets a line that takes the
+    /// announcement back, because its reader would otherwise believe that the file is gone.
     fn stays(
         &mut self,
         run: &Run<'_>,

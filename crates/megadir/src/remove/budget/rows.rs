@@ -40,6 +40,8 @@ pub(super) fn print(file: &Attributes) -> u64 {
     hash.hash_one((file.device, file.inode, file.size_bytes, times))
 }
 
+/// File in `Oldest`: its path is `length` bytes of the paths from `begins` on. `print` is the hash to which the file
+/// is compared before its removal; `bytes` is its space on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) time: Time,
@@ -49,6 +51,9 @@ pub(super) struct Row {
     length: u32,
 }
 
+/// Paths lie one behind the other in one vector, because a million strings of their own would take more memory than
+/// the rows. `bytes_max` limits both vectors by their lengths. Files are added from an interval of the order, between
+/// `after`, which is fixed, and `before`, which each cut moves towards `after`.
 #[derive(Debug)]
 pub(super) struct Oldest {
     rows: Vec<Row>,

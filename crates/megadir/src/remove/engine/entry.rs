@@ -34,6 +34,11 @@ const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
 impl Worker<'_, '_, '_> {
+    /// Removes without a look if it may: an examination takes a system call more for each of millions of entries. The
+    /// type of the listing may be old or unknown, so a directory is found out by the failure of the removal, and the
+    /// caller then enters it. With conditions, Windows compares the attributes once more by the handle that removes;
+    /// on Linux no call can check what it removes. An entry that another process has removed is no failure; its
+    /// announcement, if any, is taken back.
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -115,6 +120,11 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
+    ///
+    /// The wait for a slot of the rate comes before the look: while a worker waits, the name may pass to another
+    /// entry, and attributes read earlier would be those of the old one. An attribute that a condition needs and the
+    /// file system does not return makes the entry stay, with a failure. An entry that the conditions keep marks its
+    /// directory, so that rmdir(2) is not tried on it.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
@@ -160,6 +170,10 @@ impl Worker<'_, '_, '_> {
         Examined::Goes(freed, refusal)
     }
 
+    /// Opens a subdirectory and pushes it. Another process may exchange the entry between a directory and a file at
+    /// any time: opening then fails with `NOTDIR` or `LOOP`, removing it as a file fails again, and the two are tried
+    /// in turn up to `SWAPS_MAX` times. A mount point is reported and stays. A directory that may not be opened can
+    /// still be empty, so `not_opened` tries to remove it.
     pub(super) fn enter(&mut self, name: CString) {
         if self.reopen_top().is_err() {
             return;

@@ -23,6 +23,13 @@ enum Left {
 }
 
 impl Worker<'_, '_, '_> {
+    /// Ends a part of the top directory, and of its ancestors as long as it was their last part; the worker that ends
+    /// the last part removes the directory, so that no other can come back to it. Ancestors that are not on this
+    /// worker's stack belong to other workers' jobs and are opened again, from the directory below or by names. If
+    /// one cannot be opened, its directory stays, and so do all above it: the loop continues upwards, so that each of
+    /// them ends a part and knows that it stays. Where a directory must be closed before its removal, its identity is
+    /// noted first, because another of this name could otherwise be removed. A directory that has new entries gets
+    /// its part back and is read once more.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
         if !system::GOES_WHILE_OPEN
@@ -66,6 +73,11 @@ impl Worker<'_, '_, '_> {
         }
     }
 
+    /// Removes an emptied directory by its name in `above`. A directory in which something stays is not tried,
+    /// because rmdir(2) would fail; its parent stays too, though without `UNMATCHED`, which concerns the directory
+    /// alone. If conditions protect others, the identity is compared first. `NOTEMPTY` means that another process
+    /// created entries, and the directory is read again, up to `PASSES_MAX` times. A rate applies to directories as
+    /// to any entry.
     fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {

@@ -63,6 +63,9 @@ use super::{Progress, RemoveOptions};
 const DIRECTORIES_WAITING: usize = 4;
 
 /// State shared by all workers of a removal.
+///
+/// Everything here is fixed while workers run, except for counters and the pool, which synchronize themselves; so
+/// workers take no lock for their settings. Each pass over a root has its own value.
 struct Shared<'a> {
     options: &'a RemoveOptions<'a>,
     call: &'a Call<'a>,

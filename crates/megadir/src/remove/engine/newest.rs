@@ -38,6 +38,12 @@ impl Worker<'_, '_, '_> {
 }
 
 /// `None` if there are no more than `count`.
+///
+/// Time of the oldest of the `count` newest entries, from which on entries stay. It is found before the first entry
+/// of the directory goes, by a descriptor of its own, so that the position of the removal's descriptor does not move.
+/// The heap holds `count` times whatever the size of the directory. Conditions on age are left out: the newest are
+/// those of all entries that match otherwise, or else old entries would be kept in addition to newer ones that the
+/// conditions protect anyway. Entries that vanish meanwhile do not count; any other error makes all entries stay.
 fn find(
     node: &Node,
     directory: &Directory,

@@ -33,6 +33,13 @@ pub(super) struct StillOpen {
     pub(super) is_below: bool,
 }
 
+/// It has no descriptor, so that any number of directories may wait. `stays` collects the reasons for which the
+/// directory stays, as bits; a bit is never cleared. Values that need a system call are filled in on first use,
+/// because most directories need none of them.
+///
+/// ```text
+/// parts: 1 (reader) + subdirectories + jobs of other workers -> 0: removed by the worker that ended the last
+/// ```
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) parent: Option<Arc<Node>>,

@@ -112,6 +112,8 @@ fn announced(options: &RemoveOptions<'_>, progress: &Progress, path: &Path) -> b
     announce(options, progress, || path.to_owned(), FileType::Directory)
 }
 
+/// Directory that is removed with its contents. It is opened once and emptied by that descriptor; `identity` is set
+/// where a directory must be closed before its removal, and then proves that the name still belongs to it.
 struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
@@ -121,6 +123,11 @@ struct Root<'a> {
 }
 
 impl Root<'_> {
+    /// The root is not left to the workers, because it has no parent node and its announcement and removal come last.
+    /// If only some entries go, or one is kept, the directory itself stays. Otherwise it is emptied and removed in
+    /// passes: another process may create entries between the two, so `NOTEMPTY` starts another pass, at most
+    /// `PASSES_MAX` after the first. The slot of a rate is taken after the announcement, and after a cancellation
+    /// nothing more is removed.
     fn remove(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
         let progress = call.progress;
         if !options.removes_all() || options.keep.is_some() {
@@ -263,6 +270,10 @@ fn remove_file(directory: Directory, path: &Path, name: &CStr, options: &RemoveO
     });
 }
 
+/// Derives the settings of one pass from the file system and the limits of the process. Half of the descriptors that
+/// the process may have are divided among the workers, which become fewer if each would get less than
+/// `DESCRIPTORS_MIN`; at least one descriptor stays for the top of each stack. The memory for windows and names is
+/// divided by the number of workers, so the total does not grow with them.
 fn shared<'a>(
     root: Arc<Directory>,
     path: PathBuf,

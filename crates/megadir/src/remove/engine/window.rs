@@ -34,6 +34,9 @@ impl Room {
     }
 }
 
+/// `buffer` has the records as the system returned them, `filled` bytes of it; names are not copied. `by_inode` holds
+/// pairs of an inode and the position of its record. `is_last` is set once the directory has ended, so that no
+/// further call is needed to notice it.
 #[derive(Debug)]
 pub(super) struct Window {
     reader: Reader,

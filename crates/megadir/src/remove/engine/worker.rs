@@ -22,6 +22,10 @@ const FEW: usize = 16;
 const OFFERED_AFTER: u32 = 32;
 const TOLD_AFTER: u64 = 128;
 
+/// Directory on a worker's stack. `position` is where the next names are read, and `astray` is set if the descriptor
+/// is elsewhere and has to be moved there first. `below` has the subdirectories that wait; `ended` is set once all
+/// names were read. `is_part` marks a job of another worker: its directory is read by that one, and only the names in
+/// `below` belong here.
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
     pub(super) descriptor: Option<Arc<Directory>>,
@@ -43,6 +47,10 @@ impl Frame {
     }
 }
 
+/// Owned by one thread; other workers get nothing from it but jobs in the pool. `shareable` and `oldest_open` are
+/// indices into the stack below which nothing is left to share or to close, so that neither search begins at the
+/// bottom again. `waiting_bytes` is the sum over all frames of the names in `below`. Counts are added to those of the
+/// call in groups (`untold`), because all workers add to the same numbers.
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
@@ -103,6 +111,15 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.push(Frame { below: job.below, ended: true, is_part: true, ..frame });
     }
 
+    /// One step for the directory on top of the stack, until the stack is empty:
+    ///
+    /// ```text
+    /// job of this directory in the pool? take it back     names wait? enter the next     all were read? leave     else read a window
+    /// ```
+    ///
+    /// The order keeps the work together: a job that no other worker took is taken back while its directory is open,
+    /// and subdirectories are entered before more names are read, so that few names wait. After a cancellation the
+    /// pool is closed, since other workers wait in it.
     fn work(&mut self) {
         while let Some(top) = self.stack.last_mut() {
             if self.shared.progress.is_cancelled() {
@@ -299,6 +316,11 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
+    /// Puts the subdirectories of a window aside and moves the position behind what was noted. If their names exceed
+    /// the space, the window is cut before the directory that does not fit, and the rest is read again later; at
+    /// least one name is always taken, or the removal would not advance. That needs a file system that can return to
+    /// a position, else all are taken. Unknown types are looked up only where it matters, when the space is used up.
+    /// If conditions let nothing below be seen, the directory ends with its first entries, because all of them stay.
     fn note_directories(&mut self, window: &mut Window) {
         let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -338,6 +360,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.waiting_bytes += frame.below.bytes() - before;
     }
 
+    /// Removes the files of a window in the order of the policy. Entries that turn out to be directories join the
+    /// waiting names. Work is offered to others only after `OFFERED_AFTER` entries. The number of entries is also the
+    /// estimate of what handing over costs: after a small directory, several names make one job.
     fn remove_listed(&mut self, window: &Window) {
         let Some(frame) = self.stack.last() else { return };
         let Some(descriptor) = frame.descriptor.clone() else { return };

@@ -31,6 +31,9 @@ use crate::file_type::FileType;
 use crate::names;
 
 /// Entry to remove: a name in an open directory.
+///
+/// It was looked at once, when the path was resolved; `identity` then allows recognizing the directory at any later
+/// time, after a question for instance, if another one has taken its name.
 #[derive(Debug)]
 pub struct Target {
     /// Directory of the entry, perhaps opened only for lookups.

@@ -17,6 +17,11 @@ use crate::ui::output::Ended;
 
 const TOP_ENTRIES: usize = 5;
 const TOP_DIRECTORIES: usize = 20;
+
+/// Summary of the present directory; `begin` clears it for the next. `unexamined` are entries without attributes,
+/// `failures_before` the failures of the run before this directory. What remains of the run's failures, without
+/// `complaints`, are directories that could not be read. `printed` is set after the first summary, which an empty
+/// line separates from the next.
 pub(super) struct Summarizing {
     how: How,
     gathered: Gathered,
@@ -27,6 +32,8 @@ pub(super) struct Summarizing {
     printed: bool,
 }
 
+/// Settings that are the same for all summaries of a run. `top` is the number of rows of a list. `now_s` is the start
+/// of the run, seconds since 1970, from which ages are counted, so that all directories have the same.
 struct How {
     of: Of,
     top: usize,

@@ -62,6 +62,9 @@ impl Look {
     }
 }
 
+/// Sums, then three tables with common columns, then the extreme entries, then notes. Notes come last because they
+/// limit the figures above: entries that could not be read or examined, and files that count more than once because
+/// of hard links.
 pub(super) fn tree(text: &mut Vec<u8>, scope: &Scope<'_>, summary: &Summary) {
     let (how, look) = (scope.how, scope.how.look);
     heading(text, scope);
@@ -162,6 +165,9 @@ fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
     Some(text + &line)
 }
 
+/// The tables have the same widths, so that their columns stand below each other. Bars are drawn only on a terminal
+/// with room for two of at least `BAR_MIN` columns, and relative to the largest row of their own table. A run of
+/// empty ranges becomes one line of dots, because a single old file would otherwise add dozens of zeros.
 fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     let rows = || tables.iter().flat_map(|table| &table.rows);
     let widest = |of: &dyn Fn(&(String, Total)) -> usize| rows().map(of).max().unwrap_or(0);
@@ -261,6 +267,8 @@ pub(in crate::cmd) fn push(text: &mut Vec<u8>, more: &str) {
 
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
+/// Unknown values are dashes. The line of the others makes the rows and the heading agree: what no row has is in it.
+/// The path is in the last column, because it has no width that could be kept.
 pub(super) fn write_directories(text: &mut Vec<u8>, scope: &Scope<'_>, directories: &Directories) {
     let (how, look, Directories { rows, all }) = (scope.how, scope.how.look, directories);
     heading(text, scope);

@@ -17,6 +17,9 @@ pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
 const LARGE_BYTES: usize = 64 << 10;
 pub(super) const SMALL_BYTES: usize = 8 << 10;
 
+/// The two buffers are for calls with much and with little space: records grow when their names are encoded, and what
+/// does not fit cannot be read again, because a handle on Windows does not return to a position. `class` falls back
+/// to records without file IDs on the first file system that has none.
 pub(in crate::remove::engine) struct Reader {
     large: Buffer,
     small: Buffer,
