@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
@@ -15,12 +15,11 @@ use rustix::fs::{Advice, Mode, OFlags};
 
 use crate::control::RunControl;
 use crate::memory::{self, Zram};
+use crate::patience::repeat;
 use crate::{LabError, Spec};
 
 /// For direct I/O, which needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
-const PAUSE: Duration = Duration::from_millis(10);
-
 /// Fields are dropped in their order: the device is closed before the layer below it is removed.
 ///
 /// Only an image and a disk in memory are removed with it. A user's device is left alone, and has no `direct_io`.
@@ -146,28 +145,14 @@ impl Disk {
 
     /// Waits until neither a mount in any namespace nor another exclusive opener holds the device; `false` after `patience`.
     pub fn wait_until_free(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-        while rustix::fs::open(&self.path, flags, Mode::empty()).is_err() {
-            if Instant::now() >= deadline {
-                return false;
-            }
-            std::thread::sleep(PAUSE);
-        }
-        true
+        repeat(patience, || rustix::fs::open(&self.path, flags, Mode::empty()).is_ok(), |is_free| *is_free)
     }
 
     /// Drops what is cached of the unmounted disk, again for at most `patience` while others have some of it read: programs that look
     /// for file systems on all devices (blkid, mkfs.btrfs) do.
     pub fn cool(&self, patience: Duration) -> io::Result<Cold> {
-        let deadline = Instant::now() + patience;
-        loop {
-            let cold = self.drop_cached()?;
-            if cold.is_cold() || Instant::now() >= deadline {
-                return Ok(cold);
-            }
-            std::thread::sleep(PAUSE);
-        }
+        repeat(patience, || self.drop_cached(), |dropped| dropped.as_ref().map_or(true, Cold::is_cold))
     }
 
     fn drop_cached(&self) -> io::Result<Cold> {

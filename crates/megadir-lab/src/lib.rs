@@ -10,6 +10,7 @@
 //! | `disk.rs`, `image.rs`, `device.rs` | an image on a loop device; checks that a user's device may be erased |
 //! | `memory.rs`, `memory.sh` | devices in memory, which a keeper removes when the run ends |
 //! | `mount.rs`, `mounted.rs` | mounts in a private namespace; a mounted file system, removed on drop |
+//! | `patience.rs` | attempts that are repeated while other programs hold a device or a mount |
 //! | `program.rs`, `keeper.sh` | mkfs and FUSE servers that end with the run |
 //! | `control.rs`, `error.rs` | cancellation and heartbeat; errors of one line |
 
@@ -28,6 +29,8 @@ pub mod memory;
 pub mod mount;
 #[cfg(target_os = "linux")]
 mod mounted;
+#[cfg(target_os = "linux")]
+mod patience;
 #[cfg(target_os = "linux")]
 pub mod program;
 mod spec;

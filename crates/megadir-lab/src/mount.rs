@@ -4,15 +4,14 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::LabError;
-
-const PAUSE: Duration = Duration::from_millis(10);
+use crate::patience::repeat;
 
 const FLAGS: &[(&str, MountFlags)] = &[
     ("noatime", MountFlags::NOATIME),
@@ -35,13 +34,8 @@ pub fn mount(source: &Path, point: &Path, kind: &str, options: &[String]) -> Res
 
 /// Repeats for at most `patience` while it is busy: scans of all mounts, and forked children before exec, hold it for a moment.
 pub fn unmount(point: &Path, patience: Duration) -> Result<(), Errno> {
-    let deadline = Instant::now() + patience;
-    loop {
-        match rustix::mount::unmount(point, UnmountFlags::NOFOLLOW) {
-            Err(Errno::BUSY) if Instant::now() < deadline => std::thread::sleep(PAUSE),
-            ended => return ended,
-        }
-    }
+    let attempt = || rustix::mount::unmount(point, UnmountFlags::NOFOLLOW);
+    repeat(patience, attempt, |ended| *ended != Err(Errno::BUSY))
 }
 
 /// Processes that have it open keep it until they close it.

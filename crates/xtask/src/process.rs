@@ -175,6 +175,13 @@ pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), String>
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", show(command))) }
 }
 
+/// As [`judge`], of a command whose output is `printed`. Its last line is a program's error, and comes first, because a summary has the first line
+/// of a message only.
+pub(crate) fn judge_printed(command: &Command, status: ExitStatus, printed: &str) -> Result<(), String> {
+    let last = printed.lines().last().unwrap_or("nothing was printed");
+    judge(command, status).map_err(|error| format!("{error}: {last}\n{printed}"))
+}
+
 pub(crate) fn cannot(action: &str, command: &Command, error: &std::io::Error) -> String {
     format!("cannot {action} `{}`: {error}", show(command))
 }

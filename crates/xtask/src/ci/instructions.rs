@@ -64,7 +64,7 @@ fn count(binary: &Path, words: &[&str], file: &Path) -> Result<u64, String> {
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
     command.arg(binary).args(words);
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(300))?;
-    process::judge(&command, status).map_err(|error| format!("{error}\n{printed}"))?;
+    process::judge_printed(&command, status, &printed)?;
     total(&files::read(file)?).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
 }
 

@@ -139,13 +139,7 @@ fn finish(
     if status.code() == Some(NOTHING_COULD_RUN) {
         return Ok(Some(printed.lines().last().unwrap_or("no part of it could run").to_owned()));
     }
-    if !status.success() {
-        // The program's last line is its error, and only the first line here is in the summary.
-        return Err(format!(
-            "{status}: {}\n{printed}",
-            printed.lines().last().unwrap_or("nothing was printed")
-        ));
-    }
+    process::judge_printed(command, status, &printed)?;
     let names = names(folder)?;
     left_behind(&names)?;
     keep(folder, &names, name, context).map(|()| None)

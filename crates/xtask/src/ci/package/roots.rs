@@ -50,7 +50,7 @@ pub(super) fn debian(folder: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new("mmdebstrap");
     command.args(["--variant=essential", "--quiet", "--dpkgopt=force-unsafe-io", PACKAGES, release]);
     let (status, printed) = process::run_at_most(command.arg(&part).arg(MIRROR), DEBIAN_LIMIT)?;
-    process::judge(&command, status).map_err(|why| format!("{why}\n{printed}"))?;
+    process::judge_printed(&command, status, &printed)?;
     files::rename(&part, &archive)?;
     Ok(archive)
 }
@@ -114,9 +114,7 @@ impl Root {
         command.env_clear().env("HOME", "/tmp").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
         let (status, printed) = process::run_at_most(&mut command, STEP_LIMIT)?;
-        if !status.success() {
-            return Err(format!("{program} {} failed: {status}\n{}", words.join(" "), printed.trim_end()));
-        }
+        process::judge_printed(&command, status, printed.trim_end())?;
         Ok(printed)
     }
 
