@@ -226,6 +226,11 @@ impl Selection {
         self.directory.path().join(Path::new(std::ffi::OsStr::from_bytes(path)))
     }
 
+    /// Removes a file that was looked at just now, or in a dry run asks whether it could be.
+    ///
+    /// The place in the rate is taken before, and the pause is made after the call, because pauses follow the time that
+    /// the call took. Only a file that went lessens the need; then the trial may end the removal, which leaves the
+    /// outcome as it is so far.
     fn remove_found(&mut self, run: &mut Run<'_>, path: &[u8], row: &Row, found: &Found) -> Result<Judged> {
         if !run.turn.take_place() {
             return Ok(Judged::End);

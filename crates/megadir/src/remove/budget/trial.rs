@@ -1,4 +1,4 @@
-//! Whether what goes for a budget of free space frees any: files that snapshots or reflinks share, that a process holds open or that lie in a lower
+//! A trial ends a removal for free space that frees none: files that snapshots or reflinks share, that a process holds open or that lie in a lower
 //! layer free nothing, and such a cache would be emptied in vain.
 //!
 //! ```text
@@ -25,7 +25,8 @@ const FREED_PART: u64 = 4;
 pub(super) const WAITS: u32 = 10;
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 
-/// Amounts are those of the budget's unit: bytes or inodes.
+/// A part of a removal, at the end of which the free space is compared with that at its start. All amounts are in the unit of the budget, bytes or
+/// inodes. Each trial is twice as long as the one before, so that a removal has few of them, and waits for few.
 #[derive(Debug)]
 pub(super) struct Trial {
     /// Free at its start.
