@@ -107,7 +107,7 @@ pub struct Outcome {
     pub is_met: bool,
     /// The budget cannot be reached, whatever goes, so nothing goes.
     pub is_out_of_reach: bool,
-    /// What went freed less than a quarter of the space that it took, so nothing more goes. Only for a budget of free space.
+    /// The files that went freed less than a quarter of their space, so nothing more goes. Only for a budget of free space.
     pub frees_nothing: bool,
     /// Least that the directory could hold, or most that could be free.
     pub reachable: u64,
