@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 
+use super::progress;
 use crate::exit::{CliError, INTERRUPTED};
 use crate::ui::message;
 
@@ -86,6 +87,7 @@ pub(crate) fn interruptible<R: Send>(
         Some(work) => work(&interrupt),
         None => unreachable!("the work runs once"),
     };
+    progress::look_at_mentions(true);
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().name("megadir-work".to_owned()).spawn_scoped(scope, || {
             let result = run();
@@ -93,15 +95,20 @@ pub(crate) fn interruptible<R: Send>(
             main.unpark();
             result
         });
-        let Ok(worker) = worker else { return run() };
+        let Ok(worker) = worker else {
+            progress::look_at_mentions(false);
+            return run();
+        };
         let mut silence = Silence::default();
         // A worker that panicked has finished without setting `done`.
         while !done.load(Ordering::Acquire) && !worker.is_finished() {
             std::thread::park_timeout(LOOK_EVERY);
+            progress::mention_due();
             if interrupt.asked() {
                 silence.look(&interrupt);
             }
         }
+        progress::look_at_mentions(false);
         worker.join().unwrap_or_else(|panic: Box<dyn Any + Send>| std::panic::resume_unwind(panic))
     })
 }

@@ -1,13 +1,14 @@
 //! Progress of a command: one line on standard error. On a terminal it is drawn once the command takes longer than [`DELAY`], by a
 //! thread that reads a counter, so that the work only adds to a number; another one looks at the work. Elsewhere a command that is
 //! not quiet has a line after [`LONG`], and again each time that [`AGAIN`] times as long has passed: it does not seem to hang, and fills no log.
+//! The thread that waits for interrupts prints these lines, if there is one.
 //!
 //! `ui::message` holds the line, so that anything else for the terminal clears it first. A run of `bench` draws between
 //! blocks instead, without a thread.
 
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -97,7 +98,7 @@ impl Progress {
         let named = std::thread::Builder::new().name("megadir-progress".to_owned());
         let thread = match (is_hidden, is_quiet) {
             (true, true) => None,
-            (true, false) => named.spawn(move || mention(label, &counted)).ok(),
+            (true, false) => Mention::new(label, counted).begin(named),
             (false, _) => named.spawn(move || draw(target, label, estimate, &counted)).ok(),
         };
         Self { counter, is_drawn: !is_hidden && thread.is_some(), thread }
@@ -219,17 +220,62 @@ impl Drop for Ends<'_> {
     }
 }
 
-fn mention(label: &str, counter: &Counter) {
-    let (started, mut due) = (Instant::now(), LONG);
-    while !counter.ended.load(Ordering::Acquire) {
-        let left = due.saturating_sub(started.elapsed());
-        if left.is_zero() {
-            eprintln!("megadir: {}", long(label, due, counter.done.load(Ordering::Relaxed)));
-            due *= AGAIN;
-        } else {
-            std::thread::park_timeout(left);
+/// The lines of a command that takes long in a pipe. They need no thread of their own where the main thread waits for the work and looks at the
+/// clock ([`MENTIONED`]): starting a thread takes a tenth of the time of a short command.
+struct Mention {
+    label: &'static str,
+    counter: Arc<Counter>,
+    started: Instant,
+    due: Duration,
+}
+
+/// Those that the main thread looks at, while [`mention_due`] is called.
+static MENTIONED: Mutex<Vec<Mention>> = Mutex::new(Vec::new());
+static IS_LOOKED_AT: AtomicBool = AtomicBool::new(false);
+
+impl Mention {
+    fn new(label: &'static str, counter: Arc<Counter>) -> Self {
+        Self { label, counter, started: Instant::now(), due: LONG }
+    }
+
+    fn begin(self, thread: std::thread::Builder) -> Option<JoinHandle<()>> {
+        if IS_LOOKED_AT.load(Ordering::Acquire) {
+            MENTIONED.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+            return None;
+        }
+        thread.spawn(move || self.by_itself()).ok()
+    }
+
+    fn by_itself(mut self) {
+        while !self.is_over() {
+            std::thread::park_timeout(self.due.saturating_sub(self.started.elapsed()));
+            self.look();
         }
     }
+
+    fn is_over(&self) -> bool {
+        self.counter.ended.load(Ordering::Acquire)
+    }
+
+    fn look(&mut self) {
+        if !self.is_over() && self.started.elapsed() >= self.due {
+            let done = self.counter.done.load(Ordering::Relaxed);
+            eprintln!("megadir: {}", long(self.label, self.due, done));
+            self.due *= AGAIN;
+        }
+    }
+}
+
+/// Announces that [`mention_due`] is called now and then (`true`), or no longer.
+pub(super) fn look_at_mentions(is_called: bool) {
+    IS_LOOKED_AT.store(is_called, Ordering::Release);
+}
+
+/// Prints the lines that are due by now.
+pub(super) fn mention_due() {
+    let mut mentioned = MENTIONED.lock().unwrap_or_else(PoisonError::into_inner);
+    mentioned.retain(|mention| !mention.is_over());
+    mentioned.iter_mut().for_each(Mention::look);
 }
 
 fn long(label: &str, after: Duration, done: u64) -> String {
