@@ -182,7 +182,7 @@ fn a_directory_that_is_moved_away_while_it_is_emptied_keeps_the_rest() {
 /// A link, a mount or a file takes the place of the directory with the oldest files: the rest fits by then.
 #[test]
 fn files_whose_path_leads_elsewhere_make_no_others_go() {
-    for what in ["a link", "a file", "directories for files"] {
+    for replacement in ["a link", "a file", "directories for files"] {
         let (scratch, top) = flat(50, |index| 2_000_000 + index);
         let (inner, away) = (top.join("d"), scratch.path().join("away"));
         fs::create_dir(&inner).unwrap();
@@ -195,7 +195,7 @@ fn files_whose_path_leads_elsewhere_make_no_others_go() {
         let moves = |_: &Path, _| {
             if count.fetch_add(1, Ordering::Relaxed) == 5 {
                 fs::rename(&inner, &away).unwrap();
-                match what {
+                match replacement {
                     "a link" => std::os::unix::fs::symlink(&away, &inner).unwrap(),
                     "a file" => fs::write(&inner, "").unwrap(),
                     _ => {
@@ -209,8 +209,12 @@ fn files_whose_path_leads_elsewhere_make_no_others_go() {
         let options = RemoveOptions { on_removal: Some(&moves), ..RemoveOptions::new(2, &panics) };
         let removed = selection.remove(&options, &Progress::new()).unwrap();
         let left = left(&top).iter().filter(|name| !name.starts_with('d')).count();
-        assert_eq!((removed.counts.entries, left, away.read_dir().unwrap().count()), (5, 50, 45), "{what}");
-        assert!(selection.outcome().is_met, "{what}");
+        assert_eq!(
+            (removed.counts.entries, left, away.read_dir().unwrap().count()),
+            (5, 50, 45),
+            "{replacement}"
+        );
+        assert!(selection.outcome().is_met, "{replacement}");
     }
 }
 
@@ -444,7 +448,7 @@ fn what_stays_after_its_announcement_is_taken_back() {
         RemoveOptions { on_removal: Some(&change), on_stay: Some(&stays), ..RemoveOptions::new(2, &panics) };
     let removed = selection.remove(&options, &Progress::new()).unwrap();
     assert_eq!((removed.counts.entries, removed.complete), (3, true));
-    let expected = [("00001", super::super::removal::GONE), ("00002", super::super::removal::USED)];
+    let expected = [("00001", super::super::removal::MISSING), ("00002", super::super::removal::USED)];
     assert_eq!(back.into_inner().unwrap(), expected.map(|(name, why)| (name.to_owned(), why.to_owned())));
     assert_eq!(left(&top), ["00002", "00005", "00006", "00007"]);
 }

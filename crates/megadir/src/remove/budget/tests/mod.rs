@@ -81,11 +81,11 @@ fn selected(top: &Path, options: &SelectOptions) -> Selection {
 }
 
 fn remove(top: &Path, selection: &mut Selection, dry_run: bool) -> (Removed, BTreeSet<String>) {
-    let gone = Mutex::new(BTreeSet::new());
+    let removed_names = Mutex::new(BTreeSet::new());
     let below = |path: &Path| path.strip_prefix(top).unwrap().to_str().unwrap().to_owned();
-    let note = |path: &Path, _| gone.lock().unwrap().insert(below(path));
+    let note = |path: &Path, _| removed_names.lock().unwrap().insert(below(path));
     let stays = |path: &Path, _: &str| {
-        gone.lock().unwrap().remove(&below(path));
+        removed_names.lock().unwrap().remove(&below(path));
     };
     let options = RemoveOptions {
         on_removal: Some(&note),
@@ -94,7 +94,7 @@ fn remove(top: &Path, selection: &mut Selection, dry_run: bool) -> (Removed, BTr
         ..RemoveOptions::new(None, &|failure| panic!("{failure}"))
     };
     let removed = selection.remove(&options, &Progress::new()).unwrap();
-    (removed, gone.into_inner().unwrap())
+    (removed, removed_names.into_inner().unwrap())
 }
 
 fn flat(files: u64, time: impl Fn(u64) -> u64) -> (tempfile::TempDir, std::path::PathBuf) {

@@ -110,8 +110,8 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
     Ok(Identity::of(&status.at("stat", directory.dir_path())?))
 }
 
-pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
-    one == other
+pub(in crate::remove::target) fn same_name(name: &[u8], other: &[u8]) -> bool {
+    name == other
 }
 
 /// A path may be outdated, descriptors are not.
@@ -142,7 +142,7 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
         }
         Err(Errno::LOOP)
     })();
-    let current = Chain { directories, itself: CURRENT, above: ABOVE_CURRENT };
+    let current = Chain { directories, reason: CURRENT, above: ABOVE_CURRENT };
     Protected { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
 }
 
