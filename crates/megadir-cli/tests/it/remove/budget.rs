@@ -67,11 +67,11 @@ fn a_dry_run_and_the_run_remove_the_same_and_end_with_the_budget() {
         assert_eq!((ran.code, files(at)), (Some(0), numbered(0..left)), "{budget}: {ran:?}");
         assert_eq!(set(split(&listed.out, b'\n')), numbered(left..12), "{budget}");
         assert!(ran.err.ends_with(&format!("; {now}\n")), "{ran:?}");
-        let gone = 12 - left;
+        let removed = 12 - left;
         let begins = format!(
-            "{gone} {}, {} on disk",
-            if gone == 1 { "entry" } else { "entries" },
-            match gone * 8 {
+            "{removed} {}, {} on disk",
+            if removed == 1 { "entry" } else { "entries" },
+            match removed * 8 {
                 0 => "0 bytes".into(),
                 kib @ ..10 => format!("{kib}.0K"),
                 kib => format!("{kib}K"),
@@ -229,7 +229,7 @@ fn entries_without_permission_count_as_staying() {
     // Of the nine files that were counted, five had to go, two of them in d3, and no other goes instead.
     let expected: Names = numbered(0..12)
         .into_iter()
-        .filter(|name| !["c/d0/f08", "c/d1/f09", "c/d1/f05"].iter().any(|gone| name == gone.as_bytes()))
+        .filter(|name| !["c/d0/f08", "c/d1/f09", "c/d1/f05"].iter().any(|removed| name == removed.as_bytes()))
         .collect();
     assert_eq!(files(at), expected);
     // Nothing to remove, and part of it unread.
