@@ -301,7 +301,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn a_cache_that_is_a_mount_point_is_kept_and_mounts_in_it_neither_count_nor_go() {
+fn a_cache_that_is_a_mount_point_is_kept_and_mounts_in_it_are_neither_counted_nor_removed() {
     let scratch = scratch();
     let at = scratch.path();
     let _cache = require!(Mounted::make(&at.join("c"), "size=16M"));
@@ -433,7 +433,7 @@ fn a_removal_that_frees_nothing_ends_after_a_sixteenth() {
 
 /// At 100 files of 64 KiB a second, of which another program takes nine tenths again.
 #[test]
-fn a_removal_goes_on_while_others_take_what_it_frees() {
+fn a_removal_continues_while_others_use_the_freed_space() {
     let mount = require!(filled_tmpfs());
     let at = mount.path();
     let ended = std::sync::atomic::AtomicBool::new(false);

@@ -70,7 +70,7 @@ fn unreadable_lists_are_reported() {
 }
 
 #[test]
-fn a_long_list_takes_no_memory() {
+fn a_long_list_needs_little_memory() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/"]);

@@ -15,7 +15,7 @@ fn done(ran: &Ran) -> &str {
 }
 
 #[test]
-fn trees_files_and_links_go_and_nothing_else() {
+fn named_trees_files_and_links_are_removed_and_nothing_else() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/a/b/", "t/a/f", "t/g", "file", "-rf", "outside/", "outside/f"]);

@@ -26,7 +26,7 @@ fn filled(at: &Path, entries: usize) {
 }
 
 #[test]
-fn many_entries_go_only_after_a_yes() {
+fn many_entries_are_removed_only_after_a_yes() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -76,7 +76,7 @@ fn the_question_has_the_entries_of_all_paths() {
 }
 
 #[test]
-fn few_entries_go_unasked() {
+fn few_entries_are_removed_without_a_question() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -226,7 +226,7 @@ fn temporarily_unreadable_directory_leads_to_a_question() {
 }
 
 #[test]
-fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
+fn without_a_terminal_few_entries_are_removed_and_many_need_the_option_yes() {
     let scratch = scratch();
     let at = scratch.path();
     filled(at, 1000);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_what_is_not_counted_or_invented_are_no_budget() {
+    fn counts_that_are_missing_or_invented_give_no_budget() {
         let space = |blocks, count| counted(Measure::Bytes, &status(blocks, [9, 3]), count);
         let inodes = |inodes, count| counted(Measure::Files, &status([9, 3, 3], inodes), count);
         assert_eq!(space([100, 30, 20], InodeCount::Counted), Some((20 * 4096, 90 * 4096)));

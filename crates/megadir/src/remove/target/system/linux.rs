@@ -151,7 +151,7 @@ mod tests {
     use super::{CWD, Links, open, open_parent};
 
     #[test]
-    fn a_path_may_be_longer_than_the_kernel_takes() {
+    fn a_path_may_be_longer_than_the_kernel_accepts() {
         let scratch = tempfile::tempdir().unwrap();
         let mut path = scratch.path().as_os_str().as_encoded_bytes().to_vec();
         let mut directory = open(CWD, &path, super::OFlags::empty()).unwrap();
