@@ -128,7 +128,7 @@ print(duckdb.sql(f\"select count(*), max(inode), sum(size) from '{sys.argv[1]}' 
 ";
 
 #[test]
-fn duckdb_reads_it_as_it_is() {
+fn duckdb_reads_an_inventory_without_conversion() {
     let mut python = require!(python());
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("inventory.parquet");

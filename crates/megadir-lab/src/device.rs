@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_empty_devices_and_those_of_the_lab_may_be_erased() {
+    fn only_empty_devices_and_devices_of_the_lab_may_be_erased() {
         assert_eq!(judge(Some(2), &[]), Ok(Carries::NothingKnown));
         for kind in ["ext4", "xfs", "btrfs", "ntfs", "f2fs"] {
             let lines = owned(&[

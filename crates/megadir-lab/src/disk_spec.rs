@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_printed_as_it_is_parsed() {
+    fn a_parsed_disk_is_printed_unchanged() {
         for text in ["image", "memory", "memory:limit=4G", "memory:limit=100000001"] {
             let parsed = DiskSpec::parse(text).unwrap();
             assert_eq!(parsed.to_string(), text);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_law_comes_back_as_it_was_written() {
+    fn every_law_is_read_back_unchanged() {
         let classes = vec![DirectoryClass { directories: 2, files: 7 }];
         let laws = [
             (SizeLaw::Uniform { low_bytes: 1, high_bytes: u64::MAX }, Spread::PerDirectory { files: 200 }),

@@ -229,7 +229,7 @@ mod tests {
     };
 
     #[test]
-    fn the_number_is_that_of_the_header_file() {
+    fn the_number_equals_the_constant_of_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(BTRFS_IOC_TREE_SEARCH_V2, 0xc070_9411);
         assert_ne!(BTRFS_IOC_TREE_SEARCH_V2, 0);

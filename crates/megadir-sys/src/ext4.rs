@@ -79,7 +79,7 @@ mod tests {
     use super::{EXT4_IOC_GET_TUNE_SB_PARAM, EXT4_IOC_GETFSUUID, Ext4Directory};
 
     #[test]
-    fn the_number_is_that_of_the_header_file() {
+    fn the_number_equals_the_constant_of_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(EXT4_IOC_GET_TUNE_SB_PARAM, 0x80e8_662d);
         assert_ne!(EXT4_IOC_GET_TUNE_SB_PARAM, 0);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_for_the_uuid_is_that_of_the_header_file() {
+    fn the_number_for_the_uuid_equals_the_constant_of_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(EXT4_IOC_GETFSUUID, 0x8008_662c);
         assert_ne!(EXT4_IOC_GETFSUUID, 0);

@@ -93,7 +93,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn the_number_is_that_of_the_header_file() {
+    fn the_number_equals_the_constant_of_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(FS_IOC_FIEMAP, 0xc020_660b);
     }

@@ -166,7 +166,7 @@ mod tests {
     use super::{Records, XFS_IOC_BULKSTAT, XFS_IOC_FSGEOMETRY_V4, XfsDirectory};
 
     #[test]
-    fn the_number_is_that_of_the_header_file() {
+    fn the_number_equals_the_constant_of_the_header_file() {
         // On processors with the common ioctl numbers.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(XFS_IOC_BULKSTAT, 0x8040_587f);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_the_geometry_is_that_of_the_header_file() {
+    fn the_number_for_the_geometry_equals_the_constant_of_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(XFS_IOC_FSGEOMETRY_V4, 0x8070_587c);
         assert_ne!(XFS_IOC_FSGEOMETRY_V4, 0);

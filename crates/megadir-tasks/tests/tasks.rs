@@ -288,7 +288,7 @@ fn parts_have_the_device_number_of_the_job() {
 }
 
 #[test]
-fn sums_equal_those_of_one_process() {
+fn sums_equal_the_sums_of_one_process() {
     for (seed, entries) in [(1, 60), (2, 1 << 30)] {
         let scratch = tree(seed);
         let root = scratch.path().join("tree");
@@ -383,7 +383,7 @@ fn a_directory_that_was_swapped_is_not_emptied() {
 }
 
 #[test]
-fn tasks_run_beside_each_other() {
+fn tasks_run_concurrently() {
     let scratch = tree(9);
     let root = scratch.path().join("tree");
     fs::create_dir(scratch.path().join("parts")).unwrap();

@@ -124,21 +124,21 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
 }
 
 #[test]
-fn the_set_is_that_of_std_on_ext4() {
+fn the_set_equals_the_set_of_std_on_ext4() {
     hold(&mount::EXT4);
 }
 
 #[test]
-fn the_set_is_that_of_std_on_xfs() {
+fn the_set_equals_the_set_of_std_on_xfs() {
     hold(&mount::XFS);
 }
 
 #[test]
-fn the_set_is_that_of_std_on_btrfs() {
+fn the_set_equals_the_set_of_std_on_btrfs() {
     hold(&mount::BTRFS);
 }
 
 #[test]
-fn the_set_is_that_of_std_on_tmpfs() {
+fn the_set_equals_the_set_of_std_on_tmpfs() {
     hold(&mount::TMPFS);
 }

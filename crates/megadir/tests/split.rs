@@ -44,22 +44,22 @@ fn the_set_is_the_serial_one_on_btrfs() {
 }
 
 #[test]
-fn untouched_names_come_once_beside_a_writer_on_ext4() {
+fn untouched_names_are_listed_once_during_writes_on_ext4() {
     busy(&require!(Mount::make(&mount::EXT4)).path(), 5);
 }
 
 #[test]
-fn untouched_names_come_once_beside_a_writer_on_ext4_with_1k_blocks() {
+fn untouched_names_are_listed_once_during_writes_on_ext4_with_1k_blocks() {
     busy(&require!(Mount::make(&mount::EXT4_1K)).path(), 6);
 }
 
 #[test]
-fn untouched_names_come_once_beside_a_writer_on_xfs() {
+fn untouched_names_are_listed_once_during_writes_on_xfs() {
     busy(&require!(Mount::make(&mount::XFS)).path(), 7);
 }
 
 #[test]
-fn untouched_names_come_once_beside_a_writer_on_btrfs() {
+fn untouched_names_are_listed_once_during_writes_on_btrfs() {
     busy(&require!(Mount::make(&mount::BTRFS)).path(), 8);
 }
 

@@ -69,7 +69,7 @@ fn a_stop_during_the_listing_starts_no_walk() {
 }
 
 #[test]
-fn a_directory_that_may_not_be_searched_is_counted_all_the_same() {
+fn a_directory_that_may_not_be_searched_is_still_counted() {
     let scratch = require!(tempfile::tempdir_in("/dev/shm").map_err(|error| format!("/dev/shm: {error}")));
     (0..3).for_each(|file| std::fs::write(scratch.path().join(format!("{file}")), "x").unwrap());
     // The owner of the test's directory is the user that runs it.

@@ -17,7 +17,7 @@ fn same(file: &str, text: &str) {
 }
 
 #[test]
-fn code_is_as_it_was() {
+fn printed_code_equals_the_stored_code() {
     code_is("digest.py", "digest:2/2", Language::Python);
     code_is("ccache.py", "ccache", Language::Python);
     code_is("digest.rs.txt", "digest:2/2", Language::Rust);

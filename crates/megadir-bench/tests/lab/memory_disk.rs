@@ -98,7 +98,7 @@ fn memory_of_removed_files_is_given_back_by_a_remount() {
 }
 
 #[test]
-fn blocks_smaller_than_those_of_zram_lie_on_a_file_in_memory() {
+fn blocks_smaller_than_blocks_of_zram_are_in_a_file_in_memory() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let mut mounted =

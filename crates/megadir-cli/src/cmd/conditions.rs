@@ -36,7 +36,7 @@ pub(in crate::cmd) const IDS: [&str; 11] = [
 // They are flattened into several commands; `IDS` has their names, for conflicts with other options. Values are
 // parsed as far as that needs no file system; `conditions` does the rest.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(in crate::cmd) struct Asked {
+pub(in crate::cmd) struct ConditionOptions {
     /// Only entries of these types, comma-separated: file (f), directory (d), symlink (l), fifo (p), socket (s),
     /// block-device (b), char-device (c), whiteout (w), unknown (?)
     #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
@@ -93,7 +93,7 @@ pub(in crate::cmd) struct Asked {
     owner: Option<String>,
 }
 
-impl Asked {
+impl ConditionOptions {
     pub(in crate::cmd) fn any(&self) -> bool {
         let on_names = !self.name_globs.is_empty() || !self.path_globs.is_empty();
         self.any_on_attributes() || self.limits_sight() || on_names || !self.types.is_empty()

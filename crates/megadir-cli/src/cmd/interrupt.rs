@@ -34,7 +34,7 @@ impl Interrupt {
         self.beat.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -43,7 +43,7 @@ impl Interrupt {
     }
 
     pub(crate) fn flow(&self) -> ControlFlow<()> {
-        if self.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn interruptible<R: Send>(
         while !done.load(Ordering::Acquire) && !worker.is_finished() {
             std::thread::park_timeout(LOOK_EVERY);
             progress::mention_due();
-            if interrupt.asked() {
+            if interrupt.is_requested() {
                 silence.look(&interrupt);
             }
         }

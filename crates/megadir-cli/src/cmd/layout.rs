@@ -97,7 +97,7 @@ fn check(
     let progress = reshard::Progress::new();
     let shown = Progress::new("files checked", false);
     let look = || {
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             progress.cancel();
         }
         interrupt.beats();
@@ -108,7 +108,7 @@ fn check(
     let fit = done?;
     complaints.borrow().print_rest();
     print(&answer(args, found, Some(named), Some(&fit)))?;
-    if interrupt.asked() {
+    if interrupt.is_requested() {
         return Err(CliError::interrupted("interrupted; the count is incomplete"));
     }
     Ok(if fit.misfits + fit.directories + fit.failures == 0 { exit::DONE } else { exit::SOME_FAILED })

@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 /// Most files that are created without a question.
-const UNASKED_MAX: u64 = 1_000_000;
+const UNCONFIRMED_MAX: u64 = 1_000_000;
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Names {
@@ -129,14 +129,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 /// Names what very many files take, and asks unless `--yes` is given.
 fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
-    if args.entries <= UNASKED_MAX {
+    if args.entries <= UNCONFIRMED_MAX {
         return Ok(true);
     }
     let amount = needed(args, &Needs::of(files, &args.directory));
     #[cfg(any(target_os = "linux", windows))]
     if !args.yes {
-        let unasked = "(--yes skips the question, --dry-run prints what would be created)";
-        return crate::cmd::mass_change::ask(&format!("create {amount}"), unasked);
+        let alternatives = "(--yes skips the question, --dry-run prints what would be created)";
+        return crate::cmd::mass_change::request_confirmation(&format!("create {amount}"), alternatives);
     }
     if !args.quiet {
         eprintln!("megadir: creating {amount}");

@@ -33,7 +33,7 @@ pub(in crate::cmd) struct ChangeOptions {
 }
 
 /// Most entries that are changed without a question.
-pub(in crate::cmd) const UNASKED_MAX: u64 = 1000;
+pub(in crate::cmd) const UNCONFIRMED_MAX: u64 = 1000;
 
 /// The narrowest usual terminal, less the space after the question and the answer.
 const QUESTION_COLUMNS: usize = 78;
@@ -46,11 +46,11 @@ pub(in crate::cmd) fn question(action: &str) -> String {
     text
 }
 
-/// `true` for yes. Fails without a terminal; `unasked` says how to do without.
-pub(in crate::cmd) fn ask(action: &str, unasked: &str) -> Result<bool, CliError> {
+/// `true` for yes. Fails without a terminal; `alternatives` names the options that need no question.
+pub(in crate::cmd) fn request_confirmation(action: &str, alternatives: &str) -> Result<bool, CliError> {
     let mut stderr = io::stderr();
     if !(io::stdin().is_terminal() && stderr.is_terminal()) {
-        return Err(CliError::usage(format!("{action}: there is no terminal to ask on {unasked}")));
+        return Err(CliError::usage(format!("{action}: there is no terminal to ask on {alternatives}")));
     }
     if stderr.write_all(question(action).as_bytes()).is_err() {
         return Ok(false);

@@ -311,7 +311,7 @@ fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, 
     let mut pause = Pause::default();
     loop {
         interrupt.beats();
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             let since = Instant::now();
             while is_temporary && since.elapsed() < REMOVING_MAX {
                 interrupt.beats();
@@ -329,7 +329,7 @@ fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, 
             Order::Run(task) => {
                 let reply = reply(&task, &interrupt.stop);
                 // Rank 0 may no longer receive.
-                if interrupt.asked() {
+                if interrupt.is_requested() {
                     continue;
                 }
                 world.send(0, &message(&reply)?, || interrupt.beats()).map_err(failed)?;
@@ -536,7 +536,7 @@ impl Driver<'_> {
         let (mut pause, begun) = (Pause::default(), Instant::now());
         while begun.elapsed() < TICK {
             self.interrupt.beats();
-            if self.interrupt.asked() {
+            if self.interrupt.is_requested() {
                 let more = match self.work.request.kind {
                     Kind::Scan if self.work.parts.are_temporary() => "nothing was compared",
                     Kind::Scan => "run the same command with --resume to continue",

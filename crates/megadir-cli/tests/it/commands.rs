@@ -525,7 +525,7 @@ fn mistakes_in_a_study_of_commands_are_named() {
 }
 
 #[test]
-fn exported_reports_lie_beside_the_record_and_a_shared_record_names_no_path() {
+fn exported_reports_are_next_to_the_record_and_a_shared_record_names_no_path() {
     let scratch = Scratch::new();
     let own = scratch.script("own", "ls -U $1");
     let run = scratch.commands(&["ls -U {dir}", &own], &["--export", "json,csv", "--share"]);

@@ -225,7 +225,7 @@ fn directories_that_gained_are_all_listed_or_counted() {
 
 /// Both inventories are read as streams: unchanged rows are not kept.
 #[test]
-fn memory_is_that_of_the_changes() {
+fn the_memory_for_a_comparison_depends_on_the_changes() {
     require!(have("python3"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

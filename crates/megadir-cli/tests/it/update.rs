@@ -80,7 +80,7 @@ fn update_equals_a_scan_in_bounded_memory() {
 }
 
 #[test]
-fn the_memory_is_that_of_an_update() {
+fn the_option_memory_needs_the_option_update() {
     let output = output_of(".", &["changes", "inventory", "--memory", "16MiB"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

@@ -144,7 +144,7 @@ fn zlib_crc32(text: &[u8], before: u32) -> u32 {
 }
 
 #[test]
-fn the_checksum_is_that_of_zlib_over_all_lines_before() {
+fn the_checksum_equals_the_crc32_of_zlib_over_all_lines_before() {
     let file = String::from_utf8(file()).unwrap();
     let mut crc32 = 0;
     for (place, line) in file.lines().enumerate() {

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_stand_beside_where_there_is_room() {
+    fn bars_have_a_column_of_their_own_where_there_is_room() {
         let bars = Bars { label: "calls", values: vec![Some(31.0), Some(124.0)], needed: false };
         let grid = Grid { bars: Some(bars), ..grid() };
         let wide = [

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overhead_is_that_of_paired_blocks() {
+    fn the_overhead_is_computed_from_paired_blocks() {
         // Rounds differ by far more than timing costs.
         let untimed: Vec<u64> = (0..40).map(|round| 400_000 + 9_000 * (round * 7 % 11)).collect();
         let timed = untimed.iter().zip(0..).map(|(ns, round)| ns + 15_000 + 100 * (round % 3)).collect();

@@ -69,7 +69,7 @@ fn claims_about_calls_in_kind_stand_or_fall_by_their_intervals() {
 }
 
 #[test]
-fn a_run_beside_other_work_judges_no_claim() {
+fn a_run_disturbed_by_other_work_judges_no_claim() {
     let mut disturbed = record(&[("xfs-bulkstat", 0.02), ("cpp-filesystem", 1.0)]);
     disturbed.header.machine.pressure =
         Pressure { taken_percent: Some(23.5), cpu_some_10s_percent: Some(55.0), ..Pressure::default() };

@@ -83,7 +83,7 @@ fn two_levels_are_judged_by_two_levels_and_figures_by_contents() {
 }
 
 #[test]
-fn figures_stand_beside_ours_on_like_data_only() {
+fn figures_are_compared_with_ours_on_like_data_only() {
     let mut of_digests = record(ContentKind::HexDigest);
     for figure in &mut of_digests.header.plan.published {
         figure.ours = Some("prefix:2/2".into());

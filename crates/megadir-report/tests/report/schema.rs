@@ -23,7 +23,7 @@ fn published() -> Value {
 }
 
 #[test]
-fn the_schema_is_that_of_the_types() {
+fn the_stored_schema_matches_the_types() {
     let text = serde_json::to_string_pretty(&published()).expect("a text") + "\n";
     golden("../../../../docs/schema/report.schema.json", &text);
 }

@@ -114,7 +114,7 @@ fn every_warning_kind_is_reached_and_has_a_remedy() {
 
 /// On such a machine, an arm that was 5 % slower was called 1.25 times faster, with an interval.
 #[test]
-fn a_run_beside_other_work_is_not_to_be_used() {
+fn a_run_disturbed_by_other_work_must_not_be_used() {
     let loud = |record: &Record| {
         let report = report_of(record);
         let found = report.warnings.iter().find(|advisory| advisory.warning.kind() == "disturbed");

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_several_directories_may_come_in_turns() {
+    fn batches_of_several_directories_may_alternate() {
         let mut summary = DirectorySummary::new(5);
         for (directory, size, modified) in [("a", 3, -7), ("b", 9, 5), ("a", 1, 8), ("b", 0, 0), ("a", 2, 1)]
         {

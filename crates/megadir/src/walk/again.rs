@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_for_which_no_hashes_are_left_returns_its_own() {
+    fn a_directory_without_room_for_hashes_releases_its_own() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = Dir::open(scratch.path()).unwrap();
         let held = Arc::new(AtomicUsize::new(NAMES_MAX - 10));

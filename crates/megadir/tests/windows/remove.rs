@@ -77,7 +77,7 @@ fn more_directories_than_there_is_room_for_go() {
 }
 
 #[test]
-fn a_directory_of_some_thousand_files_is_emptied_and_stays() {
+fn a_directory_of_3000_files_is_emptied_and_stays() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");
     fs::create_dir(&root).unwrap();

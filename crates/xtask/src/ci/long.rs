@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_read_back_as_it_was_written() {
+    fn a_written_file_is_read_back_unchanged() {
         assert_eq!(parse(&print(&outcomes())), Some(outcomes()));
         assert_eq!(parse("[]"), None);
         assert_eq!(parse(r#"{"wine": {"commit": "c0ffee"}}"#), None);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_time_is_that_of_the_last_run() {
+    fn the_last_run_determines_the_expected_time() {
         assert_eq!(expected(&outcomes(), ["cross", "wine", "fuzz"].into_iter()), (120.0, vec!["fuzz"]));
     }
 }

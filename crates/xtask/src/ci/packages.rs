@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn presence_is_that_of_the_file() {
+    fn a_program_is_present_if_its_file_is() {
         assert!(is_present("sh"));
         assert!(is_present("/bin/sh"));
         assert!(!is_present("no-such-tool"));

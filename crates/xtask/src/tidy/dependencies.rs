@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn reason_is_beside_or_above() {
+    fn the_reason_is_on_the_same_line_or_above() {
         assert!(lines("[dependencies]\nlibc = \"0.2\" # the kernel's types\n").is_empty());
         assert!(lines("[dependencies]\n# the kernel's types\nlibc.workspace = true\n").is_empty());
         assert!(lines("[dependencies]\n# ranges\nx = { features = [\n  \"a\",\n] }\n").is_empty());

@@ -63,7 +63,7 @@ fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
 }
 
 #[test]
-fn published_figures_stand_beside_groups_that_there_are() {
+fn published_figures_refer_to_existing_groups() {
     let methods = facts(&[]);
     let mut request = request(&methods);
     for preset in [Preset::Quick, Preset::Default, Preset::Published] {
@@ -80,7 +80,7 @@ fn published_figures_stand_beside_groups_that_there_are() {
 }
 
 #[test]
-fn figures_of_first_runs_stand_beside_the_coldest_twins_that_there_are() {
+fn figures_of_first_runs_refer_to_the_coldest_existing_twins() {
     let methods = facts(&[]);
     let fact = |state: CacheState| CacheFact { state, name: state.name().into(), unavailable: None };
     let caches = CacheState::ALL.map(fact);

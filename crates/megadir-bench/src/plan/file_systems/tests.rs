@@ -277,7 +277,7 @@ fn disks_in_memory_are_sized_by_the_memory_they_take() {
 }
 
 #[test]
-fn a_stated_limit_is_that_of_each_disk() {
+fn a_stated_limit_applies_to_each_disk() {
     const LIMIT: &str = "memory:limit=1G";
     let study = built_in("smallfile").unwrap();
     let mut facts = [on_memory("ext4", Some("lzo-rle")), on_memory("btrfs", Some("lzo-rle"))];

@@ -17,7 +17,7 @@ fn heartbeat() -> AtomicU64 {
 }
 
 #[test]
-fn a_run_removes_its_own_files_and_keeps_those_of_a_live_run() {
+fn a_run_removes_its_own_files_and_keeps_the_files_of_a_live_run() {
     let parent = tempfile::tempdir().unwrap();
     let own = Workspace::create(parent.path()).unwrap();
     drop(own.data_directory("data0").unwrap());

@@ -100,7 +100,7 @@ impl Kit {
             let study = study?;
             let record = self.folder.join(format!("{}.jsonl", study.meta.name));
             let state = self.state(&study, &record, interrupt)?;
-            if interrupt.asked() {
+            if interrupt.is_requested() {
                 return Err(CliError::interrupted("interrupted"));
             }
             planned.push(Planned { study, record, state });

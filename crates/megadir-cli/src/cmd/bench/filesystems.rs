@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let all = || FILE_SYSTEMS.iter().map(|entry| Spec::parse(entry.name)).collect::<Result<_, _>>();
     let specs = if args.specs.is_empty() { all().map_err(CliError::usage)? } else { args.specs.clone() };
     let found = interruptible(|interrupt| {
-        survey(&args.dir, &specs, interrupt.control()).map_err(|error| match interrupt.asked() {
+        survey(&args.dir, &specs, interrupt.control()).map_err(|error| match interrupt.is_requested() {
             true => CliError::interrupted("interrupted"),
             false => CliError::nothing_ran(error),
         })

@@ -409,7 +409,7 @@ fn target(
     while let Some(batch) = listing.next_batch()? {
         interrupt.beats();
         entries += batch.entries().count() as u64;
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             return Err(CliError::interrupted("interrupted"));
         }
     }

@@ -7,7 +7,7 @@ use megadir::nearest::choices;
 use megadir_inventory::Inventory;
 use megadir_inventory::changes::ChangeKind;
 
-use crate::cmd::conditions::{self, Asked};
+use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
 use crate::cmd::values::{memory, threads, top};
 use crate::exit::{CliError, directory_parser};
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", conflicts_with = "update")]
     pub(super) files0_from: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) conditions: Asked,
+    pub(super) conditions: ConditionOptions,
     /// Compare even if the root is not the directory that was scanned
     #[arg(long)]
     pub(super) any_root: bool,

@@ -173,7 +173,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         (None, None) => Now::Trees,
     };
     let compared = run.compare(inventory, now, exclude);
-    if interrupt.asked() {
+    if interrupt.is_requested() {
         return Err(interrupted(args));
     }
     let mut compared = compared?;

@@ -165,7 +165,7 @@ fn watch(
         }
         next = (next + every).max(Instant::now());
         while Instant::now() < next {
-            if interrupt.asked() {
+            if interrupt.is_requested() {
                 return Ok(exit::INTERRUPTED);
             }
             interrupt.beats();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use megadir::{Backend, StatBackend, StatMask};
 
-use crate::cmd::conditions::{self, Asked};
+use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::prometheus::Prometheus;
 use crate::cmd::times::TimeStyle;
 use crate::cmd::values::{self, ReadAheadOption, backend, buffer, memory, stat_backend, threads, top};
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Selection")]
     pub(super) cross_mounts: bool,
     #[command(flatten)]
-    pub(super) conditions: Asked,
+    pub(super) conditions: ConditionOptions,
 
     /// Sort by name, inode, size, allocated (both largest first), mtime, atime (both newest first) or none
     ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use megadir::Error;
 use megadir_pack::{ExtractOptions, Extracted, extract, index_path};
 
-use crate::cmd::conditions::Asked;
+use crate::cmd::conditions::ConditionOptions;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::list::source::raise_descriptor_limit;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     #[command(flatten)]
-    conditions: Asked,
+    conditions: ConditionOptions,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     all_errors: bool,

@@ -8,7 +8,7 @@ use megadir::FileType;
 #[cfg(target_os = "linux")]
 pub(super) use megadir::remove::budget::Budget;
 
-use crate::cmd::conditions::{self, Asked};
+use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
 use crate::cmd::mass_change::ChangeOptions;
 use crate::cmd::values::{self, threads};
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
-    pub(super) conditions: Asked,
+    pub(super) conditions: ConditionOptions,
     /// Keep the N newest entries of each directory
     ///
     /// Counts entries that meet the other conditions, except those on times, and are not directories; --by names the

@@ -178,8 +178,8 @@ mod outcome {
                 line.contains(": nothing goes, because") && line.contains("hold 60G alone; give a larger")
             );
             // Others have linked most files since the first ones went.
-            let some_gone = Outcome { freed: Amount { files: 1, bytes: 1 }, ..out_of_reach };
-            assert!(words(some_gone, "50GiB").contains(": nothing more goes, because"));
+            let some_removed = Outcome { freed: Amount { files: 1, bytes: 1 }, ..out_of_reach };
+            assert!(words(some_removed, "50GiB").contains(": nothing more goes, because"));
         }
     }
 }

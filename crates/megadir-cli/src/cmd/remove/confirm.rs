@@ -14,15 +14,16 @@ use megadir::{
 
 use super::args::Args;
 use crate::cmd::amount::amount;
-use crate::cmd::mass_change::{UNASKED_MAX, ask};
+use crate::cmd::mass_change::{UNCONFIRMED_MAX, request_confirmation};
 use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, quoted_bytes, reason};
 
-pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints how much would be removed)";
+pub(super) const ALTERNATIVES: &str =
+    "(--yes skips the question, --dry-run prints how much would be removed)";
 const NAMED_MAX: usize = 3;
 
-/// For an exact number in the question: later, counting ends as soon as more than [`UNASKED_MAX`] entries meet the conditions. Up to then
+/// For an exact number in the question: later, counting ends as soon as more than [`UNCONFIRMED_MAX`] entries meet the conditions. Up to then
 /// it goes on, however long it takes, because whether there is a question must not depend on the speed of the disk.
 const EXACT_COUNT_MAX: Duration = Duration::from_secs(3);
 
@@ -83,12 +84,12 @@ fn needed(conditions: &Conditions) -> StatMask {
 }
 
 fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
-    let mut one = BatchBuilder::new(name.len() + 64, false);
-    one.push(name, 0, FileType::Unknown, 0);
+    let mut batch = BatchBuilder::new(name.len() + 64, false);
+    batch.push(name, 0, FileType::Unknown, 0);
     let (mut rows, want) = (Vec::new(), want | StatMask::TYPE);
     let stat_backend = if cfg!(windows) { "open-each" } else { "statx" };
     let mut examine = megadir::stat_backend(stat_backend).ok()?.start(parent, want).ok()?;
-    examine.examine(parent, one.batch(), &mut rows).ok()?;
+    examine.examine(parent, batch.batch(), &mut rows).ok()?;
     rows.first().copied().filter(|row| row.have.contains(want))
 }
 
@@ -99,7 +100,7 @@ fn accepts_target(conditions: &Conditions, target: &Target) -> bool {
 
 impl Counted {
     pub(super) fn is_many(&self) -> bool {
-        self.entries > UNASKED_MAX || self.unknown.is_some()
+        self.entries > UNCONFIRMED_MAX || self.unknown.is_some()
     }
 
     fn failed(&mut self, error: &Error) {
@@ -183,7 +184,7 @@ impl Counted {
         }
     }
 
-    /// Reads until the answer is known. Without conditions, that is as soon as more than `UNASKED_MAX` entries were
+    /// Reads until the answer is known. Without conditions, that is as soon as more than `UNCONFIRMED_MAX` entries were
     /// seen, because a question is then certain and the number is estimated. With conditions no estimate is possible:
     /// once there are that many, counting continues only up to `EXACT_COUNT_MAX`, and the question then has a lower
     /// bound. Failures do not end the count: they make it unknown.
@@ -251,12 +252,10 @@ impl Counted {
         }
     }
 
-    /// `conditions` as options, if there are any.
-    ///
-    /// Words of the question. Paths are named up to `NAMED_MAX`, and the number is as exact as it is known: an
-    /// estimate, an exact number, a lower bound, or unknown with the reason. The words end with the directory if it
-    /// stays.
-    fn what(&self, paths: Paths<'_>, conditions: Option<&str>, only_contents: bool) -> String {
+    /// Words of the question. `conditions` are options, if there are any. Paths are named up to `NAMED_MAX`, and the
+    /// number is as exact as it is known: an estimate, an exact number, a lower bound, or unknown with the reason. The
+    /// words end with the directory if it stays.
+    fn description(&self, paths: Paths<'_>, conditions: Option<&str>, only_contents: bool) -> String {
         let text = match paths {
             Paths::Named(paths) => {
                 let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
@@ -269,18 +268,18 @@ impl Counted {
         };
         let Total { entries: about, estimates, is_incomplete, may_be_more } = self.total;
         let number = match &self.unknown {
-            None if about > UNASKED_MAX && estimates > 0 && !is_incomplete => {
+            None if about > UNCONFIRMED_MAX && estimates > 0 && !is_incomplete => {
                 let more = if may_be_more { ", more in subdirectories" } else { "" };
                 format!("about {} entries{more}", amount(about))
             }
-            Some(why) if self.entries <= UNASKED_MAX => {
+            Some(why) if self.entries <= UNCONFIRMED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
             }
-            None if conditions.is_some() && self.entries > UNASKED_MAX => {
+            None if conditions.is_some() && self.entries > UNCONFIRMED_MAX => {
                 let least = if self.is_cut { "at least " } else { "" };
                 format!("{least}{} entries", amount(self.entries))
             }
-            _ => format!("more than {UNASKED_MAX} entries"),
+            _ => format!("more than {UNCONFIRMED_MAX} entries"),
         };
         let stays = match paths {
             Paths::Named([_]) => "the directory itself stays",
@@ -300,7 +299,7 @@ impl Counted {
             return Ok(true);
         }
         let conditions = args.has_conditions().then(|| args.condition_words());
-        ask(&self.what(paths, conditions.as_deref(), args.contents), UNASKED)
+        request_confirmation(&self.description(paths, conditions.as_deref(), args.contents), ALTERNATIVES)
     }
 }
 
@@ -327,33 +326,37 @@ mod tests {
         };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            question(&many(None).what(Paths::ListedIn(paths[0]), None, false)),
+            question(&many(None).description(Paths::ListedIn(paths[0]), None, false)),
             "megadir: remove the paths listed in 'a' (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            question(&many(None).what(Paths::Named(&paths), None, false)),
+            question(&many(None).description(Paths::Named(&paths), None, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(1_234_567)).what(Paths::Named(&paths[..1]), None, false)),
+            question(&many(Some(1_234_567)).description(Paths::Named(&paths[..1]), None, false)),
             "megadir: remove 'a' (about 1.23 M entries, more in subdirectories)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(7)).what(Paths::Named(&paths[..1]), Some("--older-than=2592000s"), false)),
+            question(&many(Some(7)).description(
+                Paths::Named(&paths[..1]),
+                Some("--older-than=2592000s"),
+                false
+            )),
             "megadir: remove at least 1 001 entries at and below 'a' that meet\n  --older-than=2592000s; the directory itself stays? [y/N] "
         );
         let whole = Counted { entries: 54_321, ..Counted::default() };
         assert_eq!(
-            question(&whole.what(Paths::Named(&paths[..1]), Some("--match=core"), false)),
+            question(&whole.description(Paths::Named(&paths[..1]), Some("--match=core"), false)),
             "megadir: remove 54 321 entries at and below 'a' that meet --match=core; the\n  directory itself stays? [y/N] "
         );
         let long = Path::new("/srv/old files of the year 2025/spool of the first machine");
         assert_eq!(
-            question(&many(None).what(Paths::Named(&[long]), None, true)),
+            question(&many(None).description(Paths::Named(&[long]), None, true)),
             "megadir: remove the contents of\n  '/srv/old files of the year 2025/spool of the first machine' (more than 1000\n  entries); the directory itself stays? [y/N] "
         );
         assert_eq!(
-            question(&many(None).what(Paths::Named(&paths[..1]), None, true)),
+            question(&many(None).description(Paths::Named(&paths[..1]), None, true)),
             "megadir: remove the contents of 'a' (more than 1000 entries); the directory\n  itself stays? [y/N] "
         );
     }
@@ -393,7 +396,7 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = question(&counted.what(Paths::Named(&[path]), None, false));
+        let question = question(&counted.description(Paths::Named(&[path]), None, false));
         let begins =
             "megadir: remove 'a\\n' (an unknown number of entries, because counting failed:\n  open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");

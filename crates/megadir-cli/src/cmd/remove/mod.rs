@@ -68,8 +68,8 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
 fn guards(args: &Args) -> Guards {
     let mut guards = Guards::find();
     if let Some(log) = args.log.as_deref().and_then(real_path) {
-        let itself = "it is the log (name another file with --log)";
-        guards = guards.and_file(&log, itself, "the log lies below it (name a file elsewhere with --log)");
+        let reason = "it is the log (name another file with --log)";
+        guards = guards.and_file(&log, reason, "the log lies below it (name a file elsewhere with --log)");
     }
     #[cfg(windows)]
     let guards = {
@@ -86,8 +86,8 @@ fn guards(args: &Args) -> Guards {
                 "the Windows directory lies below it (give the paths in it)",
             ),
         ];
-        others.into_iter().fold(guards, |guards, (folder, itself, above)| match folder {
-            Some(folder) => guards.and(&folder, itself, above),
+        others.into_iter().fold(guards, |guards, (folder, reason, above)| match folder {
+            Some(folder) => guards.and(&folder, reason, above),
             None => guards,
         })
     };

@@ -94,7 +94,7 @@ pub(super) fn reported(
     let progress = remove::Progress::new();
     let mut last = progress.counts();
     let look = || {
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             progress.cancel();
         }
         let counts = progress.counts();
@@ -109,7 +109,7 @@ pub(super) fn reported(
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     let done = done.map(|kept| summary.budget = kept);
-    summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
+    summary.finish(progress.counts(), started.elapsed(), interrupt.is_requested());
     let logged = results.log.finish();
     // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.
     if !matches!(logged, Ok(false)) {
@@ -176,7 +176,7 @@ fn each(
         lock(&results.summary).attempted += 1;
         results.begin(args, &target);
         let failures = progress.counts().failures;
-        match removing.one(&target) {
+        match removing.remove_target(&target) {
             Ok(()) if !args.dry_run && progress.counts().failures == failures => source.note(&target),
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotFound && source.has_taken(&target.path) => {}
@@ -193,7 +193,7 @@ pub(super) struct Removing<'a> {
 }
 
 impl Removing<'_> {
-    fn one(&self, target: &Target) -> Result<(), Error> {
+    fn remove_target(&self, target: &Target) -> Result<(), Error> {
         let Self { args, options, progress } = self;
         if args.puts_aside() {
             return if args.dry_run { self.would_put_aside(target) } else { self.put_aside(target) };

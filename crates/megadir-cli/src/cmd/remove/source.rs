@@ -10,7 +10,7 @@ use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver, Taken,
 use megadir::{Conditions, names};
 
 use super::args::Args;
-use super::confirm::{Counted, Paths, UNASKED};
+use super::confirm::{ALTERNATIVES, Counted, Paths};
 use crate::cmd::listed::{Item, List};
 use crate::cmd::mass_change::Failure;
 use crate::exit::{CliError, USAGE, windows_hint};
@@ -103,7 +103,7 @@ impl<'a> Source<'a> {
         };
         if !path.metadata().is_ok_and(|status| status.is_file()) {
             let reason = "paths from a pipe cannot be counted before removal";
-            return Err(CliError::usage(format!("--files0-from: {reason} {UNASKED}")));
+            return Err(CliError::usage(format!("--files0-from: {reason} {ALTERNATIVES}")));
         }
         let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Links::Refused));
         while let Some(item) = list.next_item()? {

@@ -149,7 +149,7 @@ impl Summary {
         Ok(())
     }
 
-    fn gone(&self) -> u64 {
+    fn removed(&self) -> u64 {
         self.counts.entries + self.counts.directories
     }
 
@@ -158,9 +158,9 @@ impl Summary {
     /// nothing. A dry run has the least time by `--rate` instead of the elapsed time.
     fn line(&self) -> String {
         let counts = &self.counts;
-        let gone = self.gone();
-        let what = if self.dry_run { "would remove" } else { "removed" };
-        let mut line = format!("{what} {}", plural(gone, "entry", "entries"));
+        let removed = self.removed();
+        let verb = if self.dry_run { "would remove" } else { "removed" };
+        let mut line = format!("{verb} {}", plural(removed, "entry", "entries"));
         if counts.directories > 0 {
             let _ = write!(line, " ({})", plural(counts.directories, "directory", "directories"));
         }
@@ -172,10 +172,10 @@ impl Summary {
         }
         if self.dry_run {
             if let Some(rate) = self.rate {
-                let _ = write!(line, ", in at least {}", seconds(gone as f64 / rate as f64));
+                let _ = write!(line, ", in at least {}", seconds(removed as f64 / rate as f64));
             }
         } else {
-            line.push_str(&in_time(gone, self.elapsed));
+            line.push_str(&in_time(removed, self.elapsed));
         }
         if self.failures > 0 {
             let _ = write!(line, "; {} could not be removed", grouped(self.failures));
@@ -193,7 +193,7 @@ impl Summary {
         let counts = &self.counts;
         Object::text(|object| {
             object.raw("dry_run", self.dry_run);
-            object.raw("removed", self.gone());
+            object.raw("removed", self.removed());
             object.raw("directories", counts.directories);
             object.raw_or_null("bytes", self.looked.then_some(counts.bytes));
             object.raw_or_null("linked", self.looked.then_some(counts.linked));

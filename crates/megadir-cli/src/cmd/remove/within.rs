@@ -11,14 +11,14 @@ use megadir::{Conditions, Dir, Error, StatMask, TimeKind, TreeEvent};
 
 use super::args::Args;
 use super::budget::{Kept, text};
-use super::confirm::UNASKED;
+use super::confirm::ALTERNATIVES;
 use super::run::{Results, options, reported};
 use super::source::Source;
 use super::summary::Summary;
 use crate::cmd::amount::{grouped, plural};
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::interruptible;
-use crate::cmd::mass_change::{Failure, KEPT_MAX, UNASKED_MAX, ask};
+use crate::cmd::mass_change::{Failure, KEPT_MAX, UNCONFIRMED_MAX, request_confirmation};
 use crate::cmd::progress::Progress;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason, unexamined};
@@ -106,7 +106,7 @@ fn selected(
 /// Asks if many files go.
 fn may_go(args: &Args, budget: Budget, selection: &Selection) -> Result<bool, CliError> {
     let Outcome { selected, limit, now, excess, .. } = selection.outcome();
-    if selected.files <= UNASKED_MAX {
+    if selected.files <= UNCONFIRMED_MAX {
         return Ok(true);
     }
     let path = quoted(args.paths.first().map(Path::new).unwrap_or(Path::new("")));
@@ -126,8 +126,8 @@ fn may_go(args: &Args, budget: Budget, selection: &Selection) -> Result<bool, Cl
         true => format!("{now} are free, at least {limit} asked"),
         false => format!("{path} holds {now}, its budget is {limit}"),
     };
-    let what = format!("remove {files} in {path} that were not used for the longest time ({bytes}): {why}");
-    ask(&what, UNASKED)
+    let action = format!("remove {files} in {path} that were not used for the longest time ({bytes}): {why}");
+    request_confirmation(&action, ALTERNATIVES)
 }
 
 /// One line where access times are not what the option needs.

@@ -20,12 +20,12 @@ use self::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::layout::{Named, sampled, without_ending};
-use crate::cmd::mass_change::{self, Failure, UNASKED_MAX};
+use crate::cmd::mass_change::{self, Failure, UNCONFIRMED_MAX};
 use crate::cmd::progress::{self, watched};
 use crate::exit::{CliError, describe, kind};
 use crate::ui::message::quoted;
 
-const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be moved)";
+const ALTERNATIVES: &str = "(--yes skips the question, --dry-run prints what would be moved)";
 /// Fewer files may fit several layouts by chance.
 const SAMPLE_MIN: u64 = 20;
 
@@ -222,24 +222,27 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         first.borrow_mut().get_or_insert_with(|| describe(&error));
     };
     let options = work.options(args, &on_failure);
-    let to_move = count_up_to(&work.directory, &options, UNASKED_MAX, &Progress::new())?;
+    let to_move = count_up_to(&work.directory, &options, UNCONFIRMED_MAX, &Progress::new())?;
     let unknown = first.into_inner();
-    if to_move <= UNASKED_MAX && unknown.is_none() && !args.follow {
+    if to_move <= UNCONFIRMED_MAX && unknown.is_none() && !args.follow {
         return Ok(true);
     }
     let number = match unknown {
         _ if args.follow => "all files, present and to come,".to_owned(),
-        Some(why) if to_move <= UNASKED_MAX => {
+        Some(why) if to_move <= UNCONFIRMED_MAX => {
             format!("an unknown number of files (counting failed: {why})")
         }
-        _ => format!("more than {UNASKED_MAX} files"),
+        _ => format!("more than {UNCONFIRMED_MAX} files"),
     };
     announce(args, work);
     let renewal = match args.renew {
         true => format!(", and replace {} with a small copy", quoted(&args.directory)),
         false => String::new(),
     };
-    mass_change::ask(&format!("move {number} of {}{renewal}", work.description(args)), UNASKED)
+    mass_change::request_confirmation(
+        &format!("move {number} of {}{renewal}", work.description(args)),
+        ALTERNATIVES,
+    )
 }
 
 /// Before the question and in a dry run, once it is known that files can move.
@@ -261,7 +264,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
     let options = work.options(args, &on_failure);
     let shown = progress::Progress::new("entries looked at", false);
     let look = || {
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             progress.cancel();
         }
         shown.counter().set(progress.moved());
@@ -278,7 +281,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
         offline: args.offline,
     };
     let mut summary = results.summary.borrow_mut();
-    summary.expect(expected, interrupt.asked());
+    summary.expect(expected, interrupt.is_requested());
     summary.look_if_finished(|| work.finished());
     drop(summary);
     results.finish()

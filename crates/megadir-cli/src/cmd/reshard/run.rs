@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     let options = work.options(args, &on_failure);
     let mut last = 0;
     let look = || {
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             progress.cancel();
         }
         let moved = progress.moved();
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     drop(shown);
     let (counts, error) = parts(done);
     let mut summary = results.summary.borrow_mut();
-    summary.finish(counts, started.elapsed(), interrupt.asked());
+    summary.finish(counts, started.elapsed(), interrupt.is_requested());
     if error.is_none() {
         summary.look_if_finished(|| work.finished());
     }

@@ -8,7 +8,7 @@ use megadir::{BUFFER_BYTES_MIN, Conditions, Dir};
 use megadir_inventory::{Excluded, ScanOptions};
 
 use super::merged_roots;
-use crate::cmd::conditions::{self, Asked};
+use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_threads};
@@ -108,7 +108,7 @@ pub(crate) struct Args {
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(super) quiet: bool,
     #[command(flatten)]
-    pub(super) conditions: Asked,
+    pub(super) conditions: ConditionOptions,
     #[command(flatten)]
     pub(super) reading: Reading,
 }

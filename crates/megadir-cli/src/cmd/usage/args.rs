@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use megadir::usage::By;
 use megadir::{Conditions, StatMask};
 
-use crate::cmd::conditions::{self, Asked, time_or_rank};
+use crate::cmd::conditions::{self, ConditionOptions, time_or_rank};
 use crate::cmd::engine::Engine;
 use crate::cmd::prometheus::Prometheus;
 use crate::cmd::values::{Readers, top};
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) readers: Readers,
     #[command(flatten)]
-    pub(super) conditions: Asked,
+    pub(super) conditions: ConditionOptions,
     #[command(flatten)]
     pub(super) prometheus: Prometheus,
 }

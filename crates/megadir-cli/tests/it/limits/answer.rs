@@ -27,7 +27,7 @@ fn open_to_all(mount: &Mount) {
 }
 
 #[test]
-fn limits_of_an_unprivileged_user_equal_those_of_root() {
+fn limits_for_an_unprivileged_user_equal_limits_for_root() {
     let mount = require!(Mount::make(&EXT4_1K));
     open_to_all(&mount);
     flat(3000).build(&mount.path().join("d"));

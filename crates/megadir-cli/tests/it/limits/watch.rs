@@ -56,7 +56,7 @@ fn watch_lasts_until_its_condition_holds() {
 }
 
 #[test]
-fn the_time_of_the_check_in_the_metrics_is_that_of_the_last_check() {
+fn the_metrics_have_the_time_of_the_last_check() {
     let scratch = scratch();
     let arguments = ["limits", "--watch=1s", ".", "--prometheus", "m.prom"];
     let mut child = megadir(scratch.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();

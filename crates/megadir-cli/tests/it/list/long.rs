@@ -43,7 +43,7 @@ fn fields_match_the_inode() {
 }
 
 #[test]
-fn json_has_fields_beside_the_name_and_null_for_unknown_ones() {
+fn json_has_the_name_the_chosen_fields_and_null_for_unknown_ones() {
     let scratch = scratch();
     file(scratch.path(), "a", 8_796_093_022_209, UNIX_EPOCH + Duration::from_secs(4_102_444_800 * 2));
     let lines = run(scratch.path(), &["list", "--json", "--fields", "size,mtime,btime"]).lines();

@@ -177,7 +177,7 @@ fn signalled(mpi: &Mpi, at: &Path, signal: &str, of: &[u32]) -> String {
 }
 
 #[test]
-fn interrupted_comparison_leaves_no_parts_and_removes_those_of_a_killed_one() {
+fn interrupted_comparison_leaves_no_parts_and_removes_the_parts_of_a_killed_one() {
     require!(have("mpirun.mpich").and_then(|()| have("mpirun.openmpi")).and_then(|()| have("strace")));
     let scratch = scratch();
     let at = scratch.path();

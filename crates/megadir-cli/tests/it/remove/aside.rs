@@ -74,13 +74,13 @@ fn killed(at: &Path, options: &[&str]) -> String {
 /// Removes, and compares the result with the counts of a dry run.
 #[track_caller]
 fn goes_as_foretold(at: &Path, options: &[&str]) {
-    let told = |how: &str| -> serde_json::Value {
+    let result = |how: &str| -> serde_json::Value {
         let ran = run(at, &[&["remove", how, "--json"], options].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         serde_json::from_slice(&ran.out).unwrap()
     };
-    let (foretold, done) = (told("--dry-run"), told("--yes"));
-    assert_eq!((&foretold["removed"], &foretold["directories"]), (&done["removed"], &done["directories"]));
+    let (predicted, done) = (result("--dry-run"), result("--yes"));
+    assert_eq!((&predicted["removed"], &predicted["directories"]), (&done["removed"], &done["directories"]));
     assert!(done["removed"].as_u64().unwrap() > 1, "{done}");
 }
 

@@ -67,11 +67,11 @@ fn a_dry_run_and_the_run_remove_the_same_and_end_with_the_budget() {
         assert_eq!((ran.code, files(at)), (Some(0), numbered(0..left)), "{budget}: {ran:?}");
         assert_eq!(set(split(&listed.out, b'\n')), numbered(left..12), "{budget}");
         assert!(ran.err.ends_with(&format!("; {now}\n")), "{ran:?}");
-        let gone = 12 - left;
+        let removed = 12 - left;
         let begins = format!(
-            "{gone} {}, {} on disk",
-            if gone == 1 { "entry" } else { "entries" },
-            match gone * 8 {
+            "{removed} {}, {} on disk",
+            if removed == 1 { "entry" } else { "entries" },
+            match removed * 8 {
                 0 => "0 bytes".into(),
                 kib @ ..10 => format!("{kib}.0K"),
                 kib => format!("{kib}K"),
@@ -229,7 +229,7 @@ fn entries_without_permission_count_as_staying() {
     // Of the nine files that were counted, five had to go, two of them in d3, and no other goes instead.
     let expected: Names = numbered(0..12)
         .into_iter()
-        .filter(|name| !["c/d0/f08", "c/d1/f09", "c/d1/f05"].iter().any(|gone| name == gone.as_bytes()))
+        .filter(|name| !["c/d0/f08", "c/d1/f09", "c/d1/f05"].iter().any(|removed| name == removed.as_bytes()))
         .collect();
     assert_eq!(files(at), expected);
     // Nothing to remove, and part of it unread.
@@ -301,7 +301,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn a_cache_that_is_a_mount_point_is_kept_and_mounts_in_it_neither_count_nor_go() {
+fn a_cache_that_is_a_mount_point_is_kept_and_mounts_in_it_are_neither_counted_nor_removed() {
     let scratch = scratch();
     let at = scratch.path();
     let _cache = require!(Mounted::make(&at.join("c"), "size=16M"));
@@ -433,7 +433,7 @@ fn a_removal_that_frees_nothing_ends_after_a_sixteenth() {
 
 /// At 100 files of 64 KiB a second, of which another program takes nine tenths again.
 #[test]
-fn a_removal_goes_on_while_others_take_what_it_frees() {
+fn a_removal_continues_while_others_use_the_freed_space() {
     let mount = require!(filled_tmpfs());
     let at = mount.path();
     let ended = std::sync::atomic::AtomicBool::new(false);

@@ -57,7 +57,7 @@ fn with_error_and(
     when: &str,
 ) -> (bool, Option<i32>, String) {
     let log = at.join("log");
-    let said = at.join("said");
+    let err = at.join("err");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", &format!("trace={call}"), "-e"]);
     command.arg(format!("inject={call}:error={error}:when={when}")).arg("-o").arg(&log);
@@ -66,7 +66,7 @@ fn with_error_and(
         .args(["remove", "--yes", "--json", "--threads", "2", "t"])
         .args(options)
         .current_dir(at);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
     let started = Instant::now();
     let status = loop {
@@ -80,7 +80,7 @@ fn with_error_and(
         std::thread::sleep(Duration::from_millis(1));
     };
     let injected = std::fs::read_to_string(&log).unwrap_or_default().contains("(INJECTED)");
-    (injected, status.code(), std::fs::read_to_string(&said).unwrap())
+    (injected, status.code(), std::fs::read_to_string(&err).unwrap())
 }
 
 #[track_caller]
@@ -89,24 +89,24 @@ fn every_call_fails_once(at: &Path, error: &str) -> u32 {
     for call in CALLS {
         for when in 1..=CALLS_MAX {
             tree(at);
-            let (injected, code, said) = with_error(at, call, error, &when.to_string());
-            let what = format!("{call} {when} {error}: {code:?} {said}");
-            assert!(!said.contains("panicked"), "{what}");
+            let (injected, code, err) = with_error(at, call, error, &when.to_string());
+            let context = format!("{call} {when} {error}: {code:?} {err}");
+            assert!(!err.contains("panicked"), "{context}");
             // 127: the program could not even be loaded.
-            assert!(matches!(code, Some(0 | 1 | 2 | 3 | 127)), "{what}");
+            assert!(matches!(code, Some(0 | 1 | 2 | 3 | 127)), "{context}");
             let is_there = at.join("t").symlink_metadata().is_ok();
-            assert!(code != Some(0) || !is_there, "claims success: {what}");
-            assert!(code != Some(127) || is_there, "{what}");
+            assert!(code != Some(0) || !is_there, "claims success: {context}");
+            assert!(code != Some(127) || is_there, "{context}");
             if is_there {
                 let again = run(at, &["remove", "--yes", "t"]);
-                assert_eq!(again.code, Some(0), "{what}, then {again:?}");
+                assert_eq!(again.code, Some(0), "{context}, then {again:?}");
             }
-            assert!(at.join("t").symlink_metadata().is_err(), "{what}");
+            assert!(at.join("t").symlink_metadata().is_err(), "{context}");
             if !injected {
-                assert_eq!(code, Some(0), "{what}");
+                assert_eq!(code, Some(0), "{context}");
                 break;
             }
-            assert!(when < CALLS_MAX, "{what}");
+            assert!(when < CALLS_MAX, "{context}");
             injected_in_all += 1;
         }
     }
@@ -135,17 +135,17 @@ fn only_an_interrupted_call_is_repeated() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     tree(at);
-    let (injected, code, said) = with_error(at, "openat2", "EAGAIN", "1+");
-    assert!(injected && code == Some(1), "{code:?} {said}");
-    assert!(said.contains("Resource temporarily unavailable") && at.join("t").exists(), "{said}");
+    let (injected, code, err) = with_error(at, "openat2", "EAGAIN", "1+");
+    assert!(injected && code == Some(1), "{code:?} {err}");
+    assert!(err.contains("Resource temporarily unavailable") && at.join("t").exists(), "{err}");
     std::fs::remove_dir_all(at.join("t")).unwrap();
     // Types are examined, and directories are compared with those that were examined.
     for (call, options) in [("openat2", &[][..]), ("statx", &["--type", "f,d,l"])] {
         let mut injected_in_all = 0;
         for when in 1..=CALLS_MAX {
             tree(at);
-            let (injected, code, said) = with_error_and(at, options, call, "EINTR", &when.to_string());
-            assert_eq!(code, Some(0), "{call} {when}: {said}");
+            let (injected, code, err) = with_error_and(at, options, call, "EINTR", &when.to_string());
+            assert_eq!(code, Some(0), "{call} {when}: {err}");
             if !injected {
                 break;
             }
@@ -162,17 +162,17 @@ fn directories_that_become_unreadable_do_not_hang() {
     let at = scratch.path();
     for when in 1..=CALLS_MAX {
         tree(at);
-        let (injected, code, said) = with_error(at, "getdents64", "EIO", &format!("{when}+"));
+        let (injected, code, err) = with_error(at, "getdents64", "EIO", &format!("{when}+"));
         if !injected {
-            assert_eq!(code, Some(0), "{said}");
+            assert_eq!(code, Some(0), "{err}");
             // A directory takes two calls and strace counts per thread: of ten calls, one thread makes at least
             // five.
             assert!(when > 5, "only {when} calls");
             return;
         }
         // Directories below a listed one are tried too, and each failure is reported.
-        assert_eq!(code, Some(1), "{when}: {said}");
-        assert!(said.contains("Input/output error") && at.join("t").exists(), "{when}: {said}");
+        assert_eq!(code, Some(1), "{when}: {err}");
+        assert!(err.contains("Input/output error") && at.join("t").exists(), "{when}: {err}");
         let again = run(at, &["remove", "--yes", "t"]);
         assert_eq!(again.code, Some(0), "{when}: {again:?}");
     }
@@ -187,8 +187,8 @@ fn entries_read_before_an_error_are_removed() {
     // Several calls; the fourth and all later calls fail: 128 KiB hold about 4000 names.
     std::fs::create_dir(at.join("t")).unwrap();
     megadir_testkit::tree::Flat::plain(20_000).build(&at.join("t/d"));
-    let (injected, code, said) = with_error(at, "getdents64", "EIO", "4+");
-    assert!(injected && code == Some(1) && said.contains("Input/output error"), "{code:?} {said}");
+    let (injected, code, err) = with_error(at, "getdents64", "EIO", "4+");
+    assert!(injected && code == Some(1) && err.contains("Input/output error"), "{code:?} {err}");
     let left = std::fs::read_dir(at.join("t/d")).unwrap().count();
     assert!(left < 20_000, "{left} are left");
     let again = run(at, &["remove", "--yes", "t"]);

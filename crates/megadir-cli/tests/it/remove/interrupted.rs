@@ -42,27 +42,27 @@ fn interrupted_removal_prints_a_summary_and_resumes() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(130));
-        let (mut out, mut said) = (String::new(), String::new());
+        let (mut out, mut err) = (String::new(), String::new());
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         // The whole removal would take four minutes.
-        let gone = 500 - left(at);
-        assert!(0 < gone && gone < 500, "{gone}");
+        let removed = 500 - left(at);
+        assert!(0 < removed && removed < 500, "{removed}");
         let end = "megadir: interrupted; run the same command to continue\n";
         if json {
-            let told: serde_json::Value = serde_json::from_str(&out).unwrap();
-            assert_eq!((&told["removed"], &told["interrupted"]), (&gone.into(), &true.into()));
-            assert_eq!(said, end);
+            let result: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!((&result["removed"], &result["interrupted"]), (&removed.into(), &true.into()));
+            assert_eq!(err, end);
         } else {
-            let entries = if gone == 1 { "1 entry".to_owned() } else { format!("{gone} entries") };
+            let entries = if removed == 1 { "1 entry".to_owned() } else { format!("{removed} entries") };
             assert!(
-                said.starts_with(&format!("megadir: removed {entries}, in ")) && said.ends_with(end),
-                "{said}"
+                err.starts_with(&format!("megadir: removed {entries}, in ")) && err.ends_with(end),
+                "{err}"
             );
         }
         let again = run(at, &["remove", "--yes", "t"]);
         assert_eq!(again.code, Some(0), "{again:?}");
-        assert!(again.err.contains(&format!("removed {} entries (1 directory)", 501 - gone)), "{again:?}");
+        assert!(again.err.contains(&format!("removed {} entries (1 directory)", 501 - removed)), "{again:?}");
     }
 }
 
@@ -105,9 +105,9 @@ fn a_removal_that_hangs_is_not_waited_for() {
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let traced: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(traced).unwrap(), Signal::INT).unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut err = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let gave_up =
-        said.any(|line| line.contains("gave up waiting for the file system to remove an entry after 3 s"));
+        err.any(|line| line.contains("gave up waiting for the file system to remove an entry after 3 s"));
     // Otherwise it would finish after that minute and print a summary.
     assert!(gave_up, "it waited until the file system had answered");
     // The call delayed by strace would delay the end of the process.

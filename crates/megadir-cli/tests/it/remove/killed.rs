@@ -27,7 +27,7 @@ fn killed_removal_resumes() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     let witness = Witness::make(&at.join("outside"));
-    let (mut untouched, mut midway, mut gone) = (0, 0, 0);
+    let (mut untouched, mut midway, mut removed) = (0, 0, 0);
     for threads in ["1", "2"] {
         let command = || {
             tree(at);
@@ -40,7 +40,7 @@ fn killed_removal_resumes() {
             match std::fs::read_dir(at.join("t")).map(Iterator::count) {
                 Ok(left) if left == DIRECTORIES + 1 => untouched += 1,
                 Ok(_) => midway += 1,
-                Err(_) => gone += 1,
+                Err(_) => removed += 1,
             }
             // Removing a path that is already gone fails with 3.
             let code = if at.join("t").exists() { 0 } else { 3 };
@@ -53,6 +53,6 @@ fn killed_removal_resumes() {
     witness.is_untouched();
     assert!(
         midway > 5,
-        "killed before {untouched} times, after {gone} times, while it removed {midway} times"
+        "killed before {untouched} times, after {removed} times, while it removed {midway} times"
     );
 }

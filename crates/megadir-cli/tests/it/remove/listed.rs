@@ -70,7 +70,7 @@ fn unreadable_lists_are_reported() {
 }
 
 #[test]
-fn a_long_list_takes_no_memory() {
+fn a_long_list_needs_little_memory() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/"]);
@@ -79,13 +79,13 @@ fn a_long_list_takes_no_memory() {
                 | (ulimit -v 800000; $M remove --yes --json --threads 2 --files0-from - 2>err)";
     let ran = shell(at, line);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!((&told["failures"], &told["failed_left_out"]), (&300_001.into(), &299_001.into()));
-    let said = std::fs::read_to_string(at.join("err")).unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((&result["failures"], &result["failed_left_out"]), (&300_001.into(), &299_001.into()));
+    let err = std::fs::read_to_string(at.join("err")).unwrap();
     // On a loaded machine it takes ten seconds.
-    let said: Vec<_> = said.lines().filter(|line| !line.contains("still working after")).collect();
-    assert_eq!(said.len(), 12, "{said:?}");
-    assert!(said[10].contains("path 300001, 'xxx") && !at.join("t").exists(), "{said:?}");
+    let err: Vec<_> = err.lines().filter(|line| !line.contains("still working after")).collect();
+    assert_eq!(err.len(), 12, "{err:?}");
+    assert!(err[10].contains("path 300001, 'xxx") && !at.join("t").exists(), "{err:?}");
     let rest = "megadir: and 299 990 more: remove: No such file or directory (--all-errors prints each)";
-    assert_eq!(said[11], rest);
+    assert_eq!(err[11], rest);
 }

@@ -15,15 +15,15 @@ fn done(ran: &Ran) -> &str {
 }
 
 #[test]
-fn trees_files_and_links_go_and_nothing_else() {
+fn named_trees_files_and_links_are_removed_and_nothing_else() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/a/b/", "t/a/f", "t/g", "file", "-rf", "outside/", "outside/f"]);
     symlink("../../outside", at.join("t/a/link")).unwrap();
     symlink("outside", at.join("link")).unwrap();
     symlink("nowhere", at.join("dangling")).unwrap();
-    let said = run(at, &["remove", "--yes", "t/", "file", "link", "dangling", "--", "-rf"]);
-    assert!(done(&said).starts_with("megadir: removed 10 entries (3 directories), in "), "{said:?}");
+    let ran = run(at, &["remove", "--yes", "t/", "file", "link", "dangling", "--", "-rf"]);
+    assert!(done(&ran).starts_with("megadir: removed 10 entries (3 directories), in "), "{ran:?}");
     assert_eq!(by_std(at), named(&["outside"]));
     assert_eq!(by_std(&at.join("outside")), named(&["f"]));
 }
@@ -37,13 +37,13 @@ fn a_dry_run_counts_and_touches_nothing() {
     std::fs::hard_link(at.join("t/g"), at.join("other")).unwrap();
     let before = times(at);
     let ran = run(at, &["remove", "--dry-run", "--rate", "2/s", "t"]);
-    let said = String::from_utf8(ran.quiet()).unwrap();
-    assert!(said.starts_with("would remove 6 entries (3 directories), "), "{said}");
-    assert!(said.ends_with(" on disk (excluding 1 with other links), in at least 3.00 s\n"), "{said}");
+    let summary = String::from_utf8(ran.quiet()).unwrap();
+    assert!(summary.starts_with("would remove 6 entries (3 directories), "), "{summary}");
+    assert!(summary.ends_with(" on disk (excluding 1 with other links), in at least 3.00 s\n"), "{summary}");
     let ran = run(at, &["remove", "--dry-run", "--json", "--yes", "--contents", "t"]);
-    let told: serde_json::Value = serde_json::from_slice(&ran.quiet()).unwrap();
-    assert_eq!((&told["v"], &told["dry_run"], &told["removed"]), (&1.into(), &true.into(), &5.into()));
-    assert!(told["bytes"].as_u64().unwrap() >= 10_000, "{told}");
+    let result: serde_json::Value = serde_json::from_slice(&ran.quiet()).unwrap();
+    assert_eq!((&result["v"], &result["dry_run"], &result["removed"]), (&1.into(), &true.into(), &5.into()));
+    assert!(result["bytes"].as_u64().unwrap() >= 10_000, "{result}");
     assert_eq!(times(at), before);
 }
 
@@ -164,17 +164,17 @@ fn json_has_removals_and_failures() {
     let ran = run(at, &["remove", "--yes", "--json", "t", "no\nne"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(ran.err, "megadir: remove 'no\\nne': No such file or directory\n");
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    let of = |key: &str| told[key].clone();
+    let result: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let of = |key: &str| result[key].clone();
     assert_eq!(
         [of("v"), of("removed"), of("directories"), of("failures")],
         [1, 2, 1, 1].map(serde_json::Value::from)
     );
     assert_eq!([of("bytes"), of("linked")], [const { serde_json::Value::Null }; 2]);
     assert_eq!([of("dry_run"), of("interrupted")], [false, false].map(serde_json::Value::from));
-    assert!(told["elapsed_s"].as_f64().unwrap() > 0.0);
-    assert_eq!(told["failed"][0]["path"], "no\nne", "{told}");
-    assert_eq!(told["failed"][0]["reason"], "remove: No such file or directory", "{told}");
+    assert!(result["elapsed_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(result["failed"][0]["path"], "no\nne", "{result}");
+    assert_eq!(result["failed"][0]["reason"], "remove: No such file or directory", "{result}");
 }
 
 #[test]

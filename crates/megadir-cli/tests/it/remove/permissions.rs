@@ -44,9 +44,9 @@ fn immutable_and_append_only_files_stay_and_are_reported() {
         let line = format!("megadir: remove '{name}': Operation not permitted\n");
         assert!(ran.err.contains(&line), "{line} {ran:?}");
     }
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!((&told["failures"], &told["directories_kept"]), (&3.into(), &4.into()), "{told}");
-    assert_eq!(told["failed"].as_array().unwrap().len(), 3);
+    let result: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((&result["failures"], &result["directories_kept"]), (&3.into(), &4.into()), "{result}");
+    assert_eq!(result["failed"].as_array().unwrap().len(), 3);
     assert_eq!(by_std(&at.join("t")), named(&["d", "e", "h"]));
     for (change, name) in [("-i", "t/d/immutable"), ("-a", "t/e/append"), ("-i", "t/h")] {
         attribute(change, name).unwrap();
@@ -146,11 +146,11 @@ fn of_many_kept_entries_the_first_are_reported_and_the_rest_counted() {
     megadir_testkit::tree::Flat::plain(1500).build(&at.join("t/d"));
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "t"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    let said: Vec<_> = ran.err.lines().collect();
-    assert_eq!(said.len(), 12, "{ran:?}");
-    assert!(said[..10].iter().all(|line| line.starts_with("megadir: remove 't/d/")), "{ran:?}");
-    assert_eq!(said[10], "megadir: and 1 490 more: remove: Permission denied (--all-errors prints each)");
-    assert!(said[11].contains("; 1 500 could not be removed; 2 directories stay"), "{ran:?}");
+    let lines: Vec<_> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 12, "{ran:?}");
+    assert!(lines[..10].iter().all(|line| line.starts_with("megadir: remove 't/d/")), "{ran:?}");
+    assert_eq!(lines[10], "megadir: and 1 490 more: remove: Permission denied (--all-errors prints each)");
+    assert!(lines[11].contains("; 1 500 could not be removed; 2 directories stay"), "{ran:?}");
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--all-errors", "t"]);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 1501), "{ran:?}");
 }
@@ -164,7 +164,7 @@ fn reported_names_cannot_control_the_terminal() {
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--json", "t"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(ran.err, "megadir: remove 't/\\x1b[2J\\nmegadir: all is well': Permission denied\n");
-    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!(told["failed"][0]["path"], "t/\x1b[2J\nmegadir: all is well");
+    let result: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!(result["failed"][0]["path"], "t/\x1b[2J\nmegadir: all is well");
     assert!(!ran.out.contains(&0x1b));
 }

@@ -62,8 +62,8 @@ fn the_newest_of_each_directory_stay() {
             let before = files(at);
             run(at, &arguments).quiet();
             assert_eq!(files(at), expected(left), "{arguments:?}");
-            let gone: BTreeSet<_> = before.difference(&files(at)).cloned().collect();
-            assert_eq!(set(split(&dry.out, b'\n')), gone, "a dry run lists the removals: {arguments:?}");
+            let removed: BTreeSet<_> = before.difference(&files(at)).cloned().collect();
+            assert_eq!(set(split(&dry.out, b'\n')), removed, "a dry run lists the removals: {arguments:?}");
         }
     }
 }
@@ -80,8 +80,8 @@ fn a_dry_run_lists_every_entry_once_and_directories_after_their_entries() {
     assert_eq!(set(listed.clone()), named(&["t", "t/a", "t/new\nline", "t/d", "t/d/b", "t/d/e"]));
     let place = |path: &str| listed.iter().position(|listed| listed == path.as_bytes()).unwrap();
     assert!(place("t/d/b") < place("t/d") && place("t/d/e") < place("t/d") && place("t/d") < place("t"));
-    let one = run(at, &["remove", "--dry-run", "--list", "t/a"]);
-    assert_eq!(one.out, b"t/a\n");
+    let dry = run(at, &["remove", "--dry-run", "--list", "t/a"]);
+    assert_eq!(dry.out, b"t/a\n");
     run(at, &["remove", "--list", "t"]).complains(2, &["--dry-run"]);
     for excluding in [&["--quiet"][..], &["--log", "removed.jsonl"], &["--json"], &["--engine", "mpi"]] {
         run(at, &[&["remove", "--yes", "--list"], excluding, &["t"]].concat()).complains(2, &["--list"]);
@@ -94,17 +94,17 @@ fn a_dry_run_lists_every_entry_once_and_directories_after_their_entries() {
 fn logged(log: &Path) -> (Vec<String>, Vec<String>) {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     assert!(text.is_empty() || text.ends_with('\n'), "whole lines: {text:?}");
-    let (mut gone, mut failed) = (Vec::new(), Vec::new());
+    let (mut removed, mut failed) = (Vec::new(), Vec::new());
     for line in text.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(line["v"], 1);
         let path = line["path"].as_str().unwrap().to_owned();
         match line.get("failed") {
             Some(_) => failed.push(path),
-            None => gone.push(path),
+            None => removed.push(path),
         }
     }
-    (gone, failed)
+    (removed, failed)
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn log_has_removed_entries_and_continues() {
         run(at, &["remove", "--yes", "--quiet", "--match", glob, "--log", "log", "t"]).quiet();
     }
     let left = set(run(at, &["list", "-r", "t"]).lines());
-    let (gone, failed) = logged(&at.join("log"));
-    let gone: Vec<_> = gone.into_iter().map(String::into_bytes).collect();
-    assert_eq!(set(gone), before.difference(&left).cloned().collect());
+    let (removed, failed) = logged(&at.join("log"));
+    let removed: Vec<_> = removed.into_iter().map(String::into_bytes).collect();
+    assert_eq!(set(removed), before.difference(&left).cloned().collect());
     assert!(failed.is_empty());
     let text = std::fs::read_to_string(at.join("log")).unwrap();
     assert!(text.starts_with("{\"v\":1,\"path\":\"t/"), "{text}");
@@ -203,9 +203,9 @@ fn every_entry_removed_before_a_kill_is_in_the_log() {
         before_each_call(&["write", "unlinkat", "fdatasync"], 1, command, |call| {
             let (logged, _) = logged(&at.join("log"));
             let exists = |path: &str| at.join(path).symlink_metadata().is_ok();
-            let gone: Vec<&str> =
+            let removed: Vec<&str> =
                 all.iter().map(|path| path.trim_end_matches('/')).filter(|path| !exists(path)).collect();
-            for path in &gone {
+            for path in &removed {
                 assert!(
                     logged.iter().any(|logged| logged == path),
                     "before {call}: {path} is not in {logged:?}"
@@ -213,7 +213,7 @@ fn every_entry_removed_before_a_kill_is_in_the_log() {
             }
             let early = logged.iter().filter(|path| exists(path)).count();
             assert!(early <= 2, "before {call}: {early} entries are logged too early");
-            midway += usize::from(!gone.is_empty() && gone.len() < all.len());
+            midway += usize::from(!removed.is_empty() && removed.len() < all.len());
         });
     }
     assert!(midway > 8, "killed midway {midway} times");

@@ -26,7 +26,7 @@ fn filled(at: &Path, entries: usize) {
 }
 
 #[test]
-fn many_entries_go_only_after_a_yes() {
+fn many_entries_are_removed_only_after_a_yes() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -76,7 +76,7 @@ fn the_question_has_the_entries_of_all_paths() {
 }
 
 #[test]
-fn few_entries_go_unasked() {
+fn few_entries_are_removed_without_a_question() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
@@ -181,19 +181,20 @@ fn uncountable_directories_lead_to_a_question() {
     let at = scratch.path();
     filled(at, 1100);
     let limits = "for n in 4 5 6 7 8 9; do \
-        { (printf 'n\\n'; sleep 1) | script -qec \"ulimit -n $n; $M remove t\" /dev/null > said.$n; echo $? > code.$n; } & \
+        { (printf 'n\\n'; sleep 1) | script -qec \"ulimit -n $n; $M remove t\" /dev/null > screen.$n; echo $? > code.$n; } & \
         done; wait";
     assert_eq!(shell(at, limits).code, Some(0));
-    let mut asked = 0;
+    let mut questions = 0;
     for limit in 4..=9 {
-        let read = |what: &str| std::fs::read_to_string(at.join(format!("{what}.{limit}"))).unwrap();
-        let (code, said) = (read("code"), read("said").replace("\r\n  ", " "));
-        asked +=
-            usize::from(said.contains("remove 't' (an unknown number of entries, because counting failed: "));
+        let read = |file: &str| std::fs::read_to_string(at.join(format!("{file}.{limit}"))).unwrap();
+        let (code, screen) = (read("code"), read("screen").replace("\r\n  ", " "));
+        questions += usize::from(
+            screen.contains("remove 't' (an unknown number of entries, because counting failed: "),
+        );
         // With very few descriptors the program does not even start.
-        assert!(code.trim() != "0" && !said.contains("megadir: removed"), "{limit}: {code} {said}");
+        assert!(code.trim() != "0" && !screen.contains("megadir: removed"), "{limit}: {code} {screen}");
     }
-    assert!(asked > 0, "none of the limits was one at which only counting fails");
+    assert!(questions > 0, "none of the limits was one at which only counting fails");
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
 }
 
@@ -214,18 +215,18 @@ fn temporarily_unreadable_directory_leads_to_a_question() {
             "(printf 'n\\n'; sleep 1) | script -qec \"{strace} -e inject={inject} $M remove {options} t\" /dev/null"
         );
         let ran = shell(at, &line);
-        let said = String::from_utf8_lossy(&ran.out).replace("\r\n  ", " ");
-        assert_eq!(ran.code, Some(130), "{inject} {options}: {said}");
+        let screen = String::from_utf8_lossy(&ran.out).replace("\r\n  ", " ");
+        assert_eq!(ran.code, Some(130), "{inject} {options}: {screen}");
         assert!(
-            said.contains("an unknown number of entries, because counting failed: "),
-            "{inject} {options}: {said}"
+            screen.contains("an unknown number of entries, because counting failed: "),
+            "{inject} {options}: {screen}"
         );
         assert!(at.join("t/a/f").exists());
     }
 }
 
 #[test]
-fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
+fn without_a_terminal_few_entries_are_removed_and_many_need_the_option_yes() {
     let scratch = scratch();
     let at = scratch.path();
     filled(at, 1000);

@@ -51,7 +51,7 @@ fn protected_paths_are_refused() {
 }
 
 #[test]
-fn one_refused_path_keeps_all_others_from_going() {
+fn one_refused_path_prevents_the_removal_of_all_others() {
     let scratch = scratch();
     fill(scratch.path(), &["a/", "b/"]);
     symlink("a", scratch.path().join("link")).unwrap();

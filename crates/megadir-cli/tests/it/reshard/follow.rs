@@ -70,7 +70,7 @@ fn beside_a_writer(files_before: u32, rate: &[&str], bursts: u32, burst_files: u
 
 /// The first pass takes longer than a tenth of the quiet time.
 #[test]
-fn it_does_not_end_beside_a_steady_writer() {
+fn it_does_not_end_while_a_steady_writer_runs() {
     beside_a_writer(20_000, &[], 5000, 1, 1);
 }
 
@@ -80,7 +80,7 @@ fn it_does_not_end_between_bursts_that_are_closer_than_the_quiet_time() {
 }
 
 #[test]
-fn it_does_not_end_beside_a_steady_writer_while_the_rate_is_limited() {
+fn it_does_not_end_while_a_steady_writer_runs_and_the_rate_is_limited() {
     beside_a_writer(4000, &["--rate", "2000/s"], 5000, 1, 1);
 }
 

@@ -242,7 +242,7 @@ fn memory_is_bounded() {
 }
 
 #[test]
-fn the_tree_is_that_of_a_loop_of_rename() {
+fn the_tree_equals_the_result_of_a_loop_of_rename() {
     require!(have("cc"));
     let scratch = scratch_in_memory();
     let at = scratch.path();

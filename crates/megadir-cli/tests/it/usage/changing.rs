@@ -64,7 +64,7 @@ fn a_tree_that_cannot_be_read_takes_no_figures_of_another() {
 }
 
 #[test]
-fn memory_is_that_of_the_list_and_not_of_the_tree() {
+fn the_memory_depends_on_the_list_and_not_on_the_tree() {
     let scratch = scratch_in_memory();
     let make = |name: &str, entries: &str| {
         let options = ["make", name, "--entries", entries, "--layout", "per-directory:20", "-q"];

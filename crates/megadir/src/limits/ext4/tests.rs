@@ -102,7 +102,7 @@ fn a_third_level_makes_room_for_far_more() {
 }
 
 #[test]
-fn bytes_stored_beside_the_name_count() {
+fn bytes_stored_next_to_the_name_are_counted() {
     let plain = shape(4096, true);
     assert_eq!((plain.entry_bytes(1), plain.entry_bytes(32), plain.entry_bytes(255)), (12.0, 40.0, 264.0));
     assert_eq!(Shape { hash_in_entry: true, encrypted: true, ..plain }.entry_bytes(33), 80.0);

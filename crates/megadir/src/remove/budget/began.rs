@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_before_the_start_has_an_earlier_stamp_and_what_follows_a_later_one() {
+    fn changes_before_the_start_have_earlier_stamps_and_changes_after_it_later_ones() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = Dir::open(scratch.path()).unwrap();
         let traits = MountTraits::of(&directory);

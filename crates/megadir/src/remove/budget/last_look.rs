@@ -45,7 +45,7 @@ pub(super) enum Look {
     /// Used, changed, replaced, with another name, or in a directory that was renamed: it still counts.
     Changed,
     /// No file has the name, or the path leads elsewhere: the file no longer counts.
-    Gone,
+    Missing,
     Failed(Errno),
 }
 
@@ -79,7 +79,7 @@ impl Looking<'_> {
     pub(super) fn look(&self, path: &[u8], expected: u64) -> Look {
         self.find(path, expected).unwrap_or_else(|error| match error {
             // A link, a file or a mount has taken the place of a directory, and the files are no longer below the root.
-            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => Look::Gone,
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => Look::Missing,
             error => Look::Failed(error),
         })
     }
@@ -103,12 +103,12 @@ impl Looking<'_> {
         let is_same = facts.links == 1 && print(&facts) == expected;
         // No file any more, or something is mounted on it: it does not count either.
         if facts.kind != FileType::File || flags == Some(Errno::BUSY) {
-            return Ok(Look::Gone);
+            return Ok(Look::Missing);
         }
         if !is_same {
             // While another process removes it, it has a new change time, then no name, and then the name is free.
             let is_going = facts.links == 0 || system::facts_at_the_server(&directory, &name)?.0.links == 0;
-            return Ok(if is_going { Look::Gone } else { Look::Changed });
+            return Ok(if is_going { Look::Missing } else { Look::Changed });
         }
         Ok(Look::Same(Found { directory, above: id, name, bytes: facts.allocated_bytes, flags, facts }))
     }

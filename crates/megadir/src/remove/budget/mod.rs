@@ -118,7 +118,7 @@ pub struct Outcome {
 /// Files that have to go, for one removal.
 ///
 /// It holds the directory's descriptor and not only its path, since minutes may pass between the selection and the
-/// removal, with a question between them. Amounts (`need`, `gone`) are in the unit of the budget: bytes or files.
+/// removal, with a question between them. Amounts (`need`, `removed_by_others`) are in the unit of the budget: bytes or files.
 /// `oldest` and `next` are replaced when the rows are used up and more have to go.
 #[derive(Debug)]
 pub struct Selection {
@@ -138,7 +138,7 @@ pub struct Selection {
     /// Amount that still has to go. It only shrinks.
     need: u64,
     /// Part of the selection that others have removed. `need` has shrunk by it, perhaps a second time after a count.
-    gone: u64,
+    removed_by_others: u64,
     outcome: Outcome,
 }
 
@@ -209,7 +209,7 @@ pub fn select(
         changed_here: HashSet::new(),
         next,
         need: 0,
-        gone: 0,
+        removed_by_others: 0,
         outcome,
     };
     selection.begin(&sums);

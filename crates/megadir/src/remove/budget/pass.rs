@@ -246,18 +246,18 @@ impl Scanning<'_> {
             if row.kind != FileType::File {
                 continue;
             }
-            let one = Amount { files: 1, bytes: row.allocated_bytes };
+            let amount = Amount { files: 1, bytes: row.allocated_bytes };
             let is_settled = !is_renamed_since && change_since(reading.began, row).is_none();
             if row.links > 1 {
-                found.add_linked(row, &one, is_settled);
+                found.add_linked(row, &amount, is_settled);
                 continue;
             }
-            found.sums.held.add(&one);
+            found.sums.held.add(&amount);
             if is_settled {
-                found.sums.settled.add(&one);
+                found.sums.settled.add(&amount);
             }
-            let Some(time) = reading.time(row).filter(|_| reading.measure.of(&one) > 0) else { continue };
-            found.sums.movable.add(&one);
+            let Some(time) = reading.time(row).filter(|_| reading.measure.of(&amount) > 0) else { continue };
+            found.sums.movable.add(&amount);
             if found.oldest.is_none() || !conditions.accepts(&place, entry.name, entry.kind, row) {
                 continue;
             }
@@ -265,7 +265,7 @@ impl Scanning<'_> {
             let above = *above.get_or_insert_with(|| path_above(directory, &mut path));
             path.truncate(above);
             path.extend_from_slice(entry.name);
-            found.add(time, &path, row, &one);
+            found.add(time, &path, row, &amount);
         }
         self.path = path;
         unread.message(directory)
@@ -278,10 +278,10 @@ impl Scanning<'_> {
 }
 
 impl Found {
-    fn add(&mut self, time: Time, path: &[u8], row: &Attributes, one: &Amount) {
+    fn add(&mut self, time: Time, path: &[u8], row: &Attributes, amount: &Amount) {
         let Some(oldest) = &mut self.oldest else { return };
-        if oldest.add(time, path, one.bytes, print(row)) {
-            self.sums.removable.add(one);
+        if oldest.add(time, path, amount.bytes, print(row)) {
+            self.sums.removable.add(amount);
         }
     }
 
@@ -306,15 +306,15 @@ impl Found {
     }
 
     /// A file with several names counts once, and stays.
-    fn add_linked(&mut self, row: &Attributes, one: &Amount, is_settled: bool) {
+    fn add_linked(&mut self, row: &Attributes, amount: &Amount, is_settled: bool) {
         let id = (row.device, row.inode);
         let counted = if self.linked.len() < LINKED_MAX || self.linked.contains(&id) {
             if !self.linked.insert(id) {
                 return;
             }
-            *one
+            *amount
         } else {
-            Amount { files: 0, bytes: one.bytes / row.links.max(1) }
+            Amount { files: 0, bytes: amount.bytes / row.links.max(1) }
         };
         self.sums.held.add(&counted);
         if is_settled {

@@ -26,7 +26,7 @@ const COUNT_AFTER: Duration = Duration::from_secs(2);
 const COUNT_AFTER_TIMES: u32 = 4;
 
 pub(super) const USED: &str = "stays: it was used, changed, replaced or moved meanwhile";
-pub(super) const GONE: &str = "another process has moved, removed or covered it";
+pub(super) const MISSING: &str = "another process has moved, removed or covered it";
 
 /// A removal that is running.
 ///
@@ -118,13 +118,13 @@ impl Selection {
     fn rounds_until_met(&mut self, run: &mut Run<'_>) -> Result<()> {
         loop {
             self.rounds(run)?;
-            let gone = std::mem::take(&mut self.gone);
+            let removed_by_others = std::mem::take(&mut self.removed_by_others);
             let progress = run.call.progress;
             let is_over = run.options.dry_run || progress.is_cancelled() || self.outcome.frees_nothing;
-            if gone == 0 || self.need > 0 || is_over {
+            if removed_by_others == 0 || self.need > 0 || is_over {
                 return Ok(());
             }
-            self.need = gone;
+            self.need = removed_by_others;
             if !self.count_in(run)? || self.need == 0 {
                 return Ok(());
             }
@@ -243,16 +243,16 @@ impl Selection {
         run.turn.pause_after(started);
         match removed {
             Ok(()) => {}
-            Err(Errno::NOENT) => return self.stays(run, path, row, &Look::Gone, true),
+            Err(Errno::NOENT) => return self.stays(run, path, row, &Look::Missing, true),
             Err(error) => return self.stays(run, path, row, &Look::Failed(error), true),
         }
         if self.changed_here.len() < EXCLUDED_MAX {
             self.changed_here.extend(found.above);
         }
-        let one = Amount { files: 1, bytes: found.bytes };
-        self.outcome.freed.add(&one);
-        run.call.add(&Counts { entries: 1, bytes: one.bytes, ..Counts::default() });
-        let weight = self.reading.measure.of(&one);
+        let amount = Amount { files: 1, bytes: found.bytes };
+        self.outcome.freed.add(&amount);
+        run.call.add(&Counts { entries: 1, bytes: amount.bytes, ..Counts::default() });
+        let weight = self.reading.measure.of(&amount);
         self.need = self.need.saturating_sub(weight);
         if let Some(trial) = &mut run.trial
             && !trial.add(weight, &self.budget, &self.directory)
@@ -290,9 +290,9 @@ impl Selection {
                 self.outcome.changed += 1;
                 Ok(Judged::Stays)
             }
-            Look::Gone => {
-                take_back(GONE);
-                self.gone = self.gone.saturating_add(weight);
+            Look::Missing => {
+                take_back(MISSING);
+                self.removed_by_others = self.removed_by_others.saturating_add(weight);
                 self.need = self.need.saturating_sub(weight);
                 Ok(Judged::Freed)
             }

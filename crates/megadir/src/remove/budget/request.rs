@@ -182,10 +182,10 @@ impl Budget {
             Err(Error::new("keep within a budget", directory.path(), ErrorKind::BadOption, reason))
         };
         let status = rustix::fs::fstatvfs(directory).at("stat", directory.path())?;
-        let what = if measure == Measure::Bytes { "free space" } else { "inodes" };
+        let resource = if measure == Measure::Bytes { "free space" } else { "inodes" };
         let Some((free, all)) = counted(measure, &status, MountTraits::of(directory).inode_count) else {
             let instead = "give a budget of the directory, such as 50GB or '100k files'";
-            return refuse(format!("its file system does not count {what}; {instead}"));
+            return refuse(format!("its file system does not count {resource}; {instead}"));
         };
         let limit = match portion {
             Portion::Exact(limit) => limit,
@@ -198,7 +198,9 @@ impl Budget {
         };
         // Everything would go, for nothing.
         if limit > all {
-            return refuse(format!("its file system has less {what} in all, so no removal can free as much"));
+            return refuse(format!(
+                "its file system has less {resource} in all, so no removal can free as much"
+            ));
         }
         Ok(Numbers { limit, free })
     }
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_what_is_not_counted_or_invented_are_no_budget() {
+    fn counts_that_are_missing_or_invented_give_no_budget() {
         let space = |blocks, count| counted(Measure::Bytes, &status(blocks, [9, 3]), count);
         let inodes = |inodes, count| counted(Measure::Files, &status([9, 3, 3], inodes), count);
         assert_eq!(space([100, 30, 20], InodeCount::Counted), Some((20 * 4096, 90 * 4096)));

@@ -48,12 +48,11 @@ mod linux {
                 frame.below.listed().take(DIRECTORIES_MAX).map(|name| (0, name.to_owned())).collect();
             let all = names.len();
             let limits_sight = self.shared.options.conditions.is_some_and(Conditions::limits_sight);
-            let what = Below { inodes: true, all_levels: !limits_sight };
+            let below = Below { inodes: true, all_levels: !limits_sight };
             frame.ahead = match is_done {
                 true => all,
-                false => {
-                    ahead.read_below(descriptor.as_fd(), names, what, &|| self.shared.progress.is_cancelled())
-                }
+                false => ahead
+                    .read_below(descriptor.as_fd(), names, below, &|| self.shared.progress.is_cancelled()),
             };
             frame.ahead = frame.ahead.saturating_sub(1);
         }

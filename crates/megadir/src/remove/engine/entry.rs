@@ -199,7 +199,7 @@ impl Worker<'_, '_, '_> {
                     let path = parent.path(&self.shared.path, name.to_bytes());
                     let reason = "another file system is mounted there and is not entered";
                     return self
-                        .tell_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
+                        .report_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {
                     if !self.remove_entry(&parent, &directory, &name, FileType::Unknown).is_directory() {

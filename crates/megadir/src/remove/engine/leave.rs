@@ -43,7 +43,7 @@ impl Worker<'_, '_, '_> {
         }
         while node.end_part() {
             self.look_for_open(&node, descriptor.as_deref());
-            self.tell_still_open(&node);
+            self.report_still_open(&node);
             let Some(parent) = node.parent.clone() else { return };
             let is_on_stack = self.stack.last().is_some_and(|top| Arc::ptr_eq(&top.node, &parent));
             let below = descriptor.as_deref();
@@ -110,14 +110,14 @@ impl Worker<'_, '_, '_> {
                     return Left::NotEmpty;
                 }
                 let path = node.path(&self.shared.path, b"");
-                self.tell_failure(
+                self.report_failure(
                     parent,
                     Error::new("remove", &path, ErrorKind::NotEmpty, system::KEEPS_FILLING),
                 );
             }
             Err(Errno::NOTDIR) => {
                 let path = node.path(&self.shared.path, b"");
-                self.tell_failure(parent, Error::new("remove", &path, ErrorKind::NotFound, MOVED));
+                self.report_failure(parent, Error::new("remove", &path, ErrorKind::NotFound, MOVED));
             }
             Err(error) => self.fail(parent, node.name.to_bytes(), "remove", error.into()),
         }
@@ -183,7 +183,7 @@ impl Worker<'_, '_, '_> {
                 }
                 error => Error::io("open", &path, error.into()),
             };
-            self.tell_failure(node, failure);
+            self.report_failure(node, failure);
         })
     }
 

@@ -72,7 +72,7 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
 }
 
 const IDENTIFIES: StatxFlags = StatxFlags::INO.union(StatxFlags::MNT_ID);
-const ASKED: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
+const LOOKUP_FLAGS: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
 
 impl Identity {
     fn of(status: &Statx) -> Self {
@@ -213,7 +213,7 @@ pub(super) fn remove_directory(
     expected: Option<Identity>,
 ) -> Result<(), Errno> {
     if let Some(expected) = expected {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | ASKED;
+        let flags = AtFlags::SYMLINK_NOFOLLOW | LOOKUP_FLAGS;
         let found = retry_on_intr(|| rustix::fs::statx(parent, name, flags, IDENTIFIES))?;
         if Identity::of(&found) != expected {
             return Err(Errno::NOTDIR);
@@ -258,7 +258,7 @@ pub(super) fn removed_open(directory: &Directory) -> RemovedOpen {
 }
 
 /// By the server, whatever the client's cache.
-pub(super) fn is_gone_at_the_server(directory: &impl Open, name: &CStr) -> bool {
+pub(super) fn is_removed_at_the_server(directory: &impl Open, name: &CStr) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
     match retry_on_intr(|| rustix::fs::statx(directory, name, flags, StatxFlags::INO | StatxFlags::NLINK)) {
         // To the client that has it open, a removed file of ksmbd has attributes, and no names.

@@ -180,13 +180,13 @@ impl Root<'_> {
 }
 
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) {
-    let gone = || {
+    let removed = || {
         let counts = call.counts();
         counts.entries + counts.directories
     };
     let mut hidden = 0;
     for pass in 0..=PASSES_MAX {
-        let before = gone();
+        let before = removed();
         let stays = empty(root, path, options, call, (pass > 0, &mut hidden));
         if call.progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
@@ -194,7 +194,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
             // Only kept entries may remain.
-            false => Ok(gone() > before),
+            false => Ok(removed() > before),
         };
         match left {
             Ok(false) => return,
@@ -265,8 +265,8 @@ fn remove_file(directory: Directory, path: &Path, name: &CStr, options: &RemoveO
         if worker.remove_entry(&node, &directory, name, FileType::Unknown).is_directory() {
             worker.fail(&node, name.to_bytes(), "remove", Errno::ISDIR.into());
         }
-        worker.tell_still_open(&node);
-        worker.tell();
+        worker.report_still_open(&node);
+        worker.report_counts();
     });
 }
 

@@ -29,7 +29,7 @@ impl Worker<'_, '_, '_> {
                 }
                 true
             }
-            RemovedOpen::Listed if system::is_gone_at_the_server(directory, name) => {
+            RemovedOpen::Listed if system::is_removed_at_the_server(directory, name) => {
                 node.keeps_open(name);
                 true
             }
@@ -49,7 +49,7 @@ impl Worker<'_, '_, '_> {
         // On SMB, other clients' files are busy too: only those that are gone at the server were removed.
         let is_kept = error == Errno::BUSY
             && is_kept_busy(removed_open, name.to_bytes())
-            && (removed_open != RemovedOpen::Listed || system::is_gone_at_the_server(directory, name));
+            && (removed_open != RemovedOpen::Listed || system::is_removed_at_the_server(directory, name));
         if is_kept {
             node.keeps_open(name);
         }
@@ -89,7 +89,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Reports the files of a finished directory that are still open, in one line.
-    pub(super) fn tell_still_open(&mut self, node: &Node) {
+    pub(super) fn report_still_open(&mut self, node: &Node) {
         let (first, count, again) = {
             let mut still_open = lock(&node.still_open);
             let Some(first) = still_open.first.take() else { return };
@@ -104,7 +104,7 @@ impl Worker<'_, '_, '_> {
             parent.holds_open_below();
         }
         let path = node.path(&self.shared.path, b"");
-        self.tell_failure(node, Error::new("remove", &path, ErrorKind::NotEmpty, reason(&first, count)));
+        self.report_failure(node, Error::new("remove", &path, ErrorKind::NotEmpty, reason(&first, count)));
     }
 }
 

@@ -144,12 +144,13 @@ fn a_directory_that_takes_the_name_of_one_that_met_the_conditions_stays() {
         fs::create_dir(&at).unwrap();
     });
     let failures = crate::remove::Failures::new(9);
-    let told = |failure| failures.add(failure);
+    let note_failure = |failure| failures.add(failure);
     let conditions = Conditions { types: vec![FileType::Directory], ..Conditions::default() };
-    let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(&conditions) }, &progress);
+    let removed =
+        remove(&tree, &RemoveOptions { on_failure: &note_failure, ..options(&conditions) }, &progress);
     assert_eq!((removed.counts.directories, removed.counts.failures, left(&tree)), (0, 1, 2));
-    let told = failures.take();
-    assert!(told[0].to_string().contains("moved or replaced"), "{told:?}");
+    let failures = failures.take();
+    assert!(failures[0].to_string().contains("moved or replaced"), "{failures:?}");
 }
 
 /// Links become files after two of them have been removed.

@@ -93,12 +93,16 @@ pub(super) fn open_above(_directory: &Directory, _expected: &Identity) -> Result
 }
 
 fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(OwnedHandle, u32), Errno> {
-    let opened = open_unasked(parent, name, purpose)?;
+    let opened = open_without_attributes(parent, name, purpose)?;
     let (attributes, _) = facts::tag(opened.as_handle())?;
     Ok((opened, attributes))
 }
 
-fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<OwnedHandle, Errno> {
+fn open_without_attributes(
+    parent: BorrowedHandle<'_>,
+    name: &CStr,
+    purpose: Purpose,
+) -> Result<OwnedHandle, Errno> {
     let name = names::to_wide(name.to_bytes()).ok_or(Errno::INVALID_NAME)?;
     let opened = below(parent, &name, purpose)?;
     if leads_away(parent, &name, opened.as_handle()) {
@@ -120,22 +124,21 @@ pub(in crate::remove) fn open_directory_to_rename(
 
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
     let handle = directory.as_handle();
-    let told = match facts::identity(handle) {
+    let identity = match facts::identity(handle) {
         Ok((volume, file)) => Identity { volume, file },
         Err(_) => {
-            let told = facts::of_open(handle)?;
-            Identity { volume: told.volume.into(), file: told.index.into() }
+            let status = facts::of_open(handle)?;
+            Identity { volume: status.volume.into(), file: status.index.into() }
         }
     };
     // Some network file systems give all files one ID.
-    let is_none = told.file == 0 || told.file == u128::MAX || told.file == u128::from(u64::MAX);
-    if is_none { Err(Errno::NO_IDENTITY) } else { Ok(told) }
+    let is_none = identity.file == 0 || identity.file == u128::MAX || identity.file == u128::from(u64::MAX);
+    if is_none { Err(Errno::NO_IDENTITY) } else { Ok(identity) }
 }
 
-/// The listing's copy may be outdated for a file with several links.
-/// Attributes of an entry; nothing of its own keeps it.
+/// Attributes of an entry, by its handle: the listing's copy may be outdated for a file with several links. No flag of an entry prevents its removal.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<(Attributes, Option<Errno>), Errno> {
-    Ok((facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Query)?)?, None))
+    Ok((facts_of_open(&open_without_attributes(directory.as_handle(), name, Purpose::Query)?)?, None))
 }
 
 /// Only opening an entry to remove it shows whether this process may: a dry run does not look.
@@ -158,13 +161,13 @@ pub(super) fn is_read_only(_directory: &Directory) -> bool {
 }
 
 pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
-    let told = facts::of_open(file.as_handle())?;
-    if is_folder_of_others(told.attributes, told.reparse_tag) {
+    let status = facts::of_open(file.as_handle())?;
+    if is_folder_of_others(status.attributes, status.reparse_tag) {
         return Err(Errno::LIES_ELSEWHERE);
     }
     let facts::Space { allocated_bytes, links } = facts::space(file.as_handle())?;
-    let kind = kind(told.attributes, told.reparse_tag);
-    let row = crate::stat::of_open(&told, StatMask::ALL);
+    let kind = kind(status.attributes, status.reparse_tag);
+    let row = crate::stat::of_open(&status, StatMask::ALL);
     Ok(Attributes { have: row.have | StatMask::ALLOCATED, kind, allocated_bytes, links, ..row })
 }
 
@@ -214,7 +217,7 @@ pub(super) fn remove_examined(
 fn open_to_remove(parent: BorrowedHandle<'_>, name: &CStr, listed: FileType) -> Result<OwnedHandle, Errno> {
     if listed == FileType::File {
         // Fails if the entry has become a directory or a junction.
-        return open_unasked(parent, name, Purpose::RemoveFile);
+        return open_without_attributes(parent, name, Purpose::RemoveFile);
     }
     let (file, attributes) = open(parent, name, Purpose::Remove)?;
     match attributes & (DIRECTORY | REPARSE_POINT) {
@@ -253,7 +256,7 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     if attributes & READ_ONLY == 0 {
         return Err(Errno::PERM);
     }
-    let marked = open_unasked(parent, name, Purpose::RemoveMarked)?;
+    let marked = open_without_attributes(parent, name, Purpose::RemoveMarked)?;
     if identity(&marked)? != identity(file)? {
         return Err(Errno::PERM);
     }
@@ -272,7 +275,7 @@ pub(super) fn removed_open(_directory: &Directory) -> RemovedOpen {
     RemovedOpen::Nameless
 }
 
-pub(super) fn is_gone_at_the_server(_directory: &impl Open, _name: &CStr) -> bool {
+pub(super) fn is_removed_at_the_server(_directory: &impl Open, _name: &CStr) -> bool {
     false
 }
 

@@ -20,7 +20,7 @@ const FEW: usize = 16;
 /// Waking another worker takes longer than removing a few entries: in a chain of directories two workers
 /// would wait for each other at each level.
 const OFFERED_AFTER: u32 = 32;
-const TOLD_AFTER: u64 = 128;
+const REPORTED_AFTER: u64 = 128;
 
 /// Directory on a worker's stack. `position` is where the next names are read, and `astray` is set if the descriptor
 /// is elsewhere and has to be moved there first. `below` has the subdirectories that wait; `ended` is set once all
@@ -50,7 +50,7 @@ impl Frame {
 /// Owned by one thread; other workers get nothing from it but jobs in the pool. `shareable` and `oldest_open` are
 /// indices into the stack below which nothing is left to share or to close, so that neither search begins at the
 /// bottom again. `waiting_bytes` is the sum over all frames of the names in `below`. Counts are added to those of the
-/// call in groups (`untold`), because all workers add to the same numbers.
+/// call in groups (`unreported`), because all workers add to the same numbers.
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
@@ -68,7 +68,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     window: Option<Window>,
     pub(super) turn: Turn<'a>,
     pub(super) counts: Counts,
-    untold: u64,
+    unreported: u64,
     unoffered: u32,
 }
 
@@ -88,7 +88,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             window,
             turn: Turn::new(shared.options, shared.progress),
             counts: Counts::default(),
-            untold: 0,
+            unreported: 0,
             unoffered: 0,
         }
     }
@@ -102,7 +102,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             self.push_job(job, None);
             self.work();
         }
-        self.tell();
+        self.report_counts();
     }
 
     fn push_job(&mut self, job: Job, descriptor: Option<Arc<Directory>>) {
@@ -152,7 +152,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             }
         }
         (self.shareable, self.oldest_open, self.open, self.waiting_bytes) = (0, 0, 0, 0);
-        self.tell();
+        self.report_counts();
     }
 
     pub(super) fn push(&mut self, frame: Frame) {
@@ -399,27 +399,27 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     pub(super) fn fail(&mut self, node: &Node, name: &[u8], operation: &'static str, error: std::io::Error) {
         let path = node.path(&self.shared.path, name);
-        self.tell_failure(node, Error::io(operation, &path, error));
+        self.report_failure(node, Error::io(operation, &path, error));
     }
 
-    pub(super) fn tell_failure(&mut self, node: &Node, failure: Error) {
+    pub(super) fn report_failure(&mut self, node: &Node, failure: Error) {
         node.stay(FAILED);
         self.counts.failures += 1;
         self.counts.mounts += u64::from(failure.kind() == ErrorKind::MountPoint);
-        self.tell();
+        self.report_counts();
         (self.shared.options.on_failure)(failure);
     }
 
     pub(super) fn count(&mut self) {
-        self.untold += 1;
-        if self.untold >= TOLD_AFTER {
-            self.tell();
+        self.unreported += 1;
+        if self.unreported >= REPORTED_AFTER {
+            self.report_counts();
         }
     }
 
-    pub(super) fn tell(&mut self) {
+    pub(super) fn report_counts(&mut self) {
         self.shared.call.add(&self.counts);
         self.counts = Counts::default();
-        self.untold = 0;
+        self.unreported = 0;
     }
 }

@@ -28,22 +28,23 @@ impl Guards {
         Self { protected: system::find_protected(), files: Vec::new() }
     }
 
-    /// Protects another folder and those above it. `itself` and `above` are the reasons. A relative path and
-    /// folders that cannot be listed, and so cannot be emptied, are ignored.
+    /// Protects another folder and those above it. Refusals have `reason` for the folder and `above` for those above
+    /// it. A relative path and folders that cannot be listed, and so cannot be emptied, are ignored.
     #[must_use]
-    pub fn and(mut self, folder: &Path, itself: &'static str, above: &'static str) -> Self {
-        self.protected.chains.extend(Chain::of(folder, itself, above));
+    pub fn and(mut self, folder: &Path, reason: &'static str, above: &'static str) -> Self {
+        self.protected.chains.extend(Chain::of(folder, reason, above));
         self
     }
 
-    /// Protects a file, which need not exist yet, and the folders above it. `itself` and `above` are the reasons.
-    /// The last name is not followed if it is a link. Ignored if the path is relative or its folder does not exist.
+    /// Protects a file, which need not exist yet, and the folders above it. Refusals have `reason` for the file and
+    /// `above` for the folders. The last name is not followed if it is a link. Ignored if the path is relative or its
+    /// folder does not exist.
     #[must_use]
-    pub fn and_file(mut self, file: &Path, itself: &'static str, above: &'static str) -> Self {
+    pub fn and_file(mut self, file: &Path, reason: &'static str, above: &'static str) -> Self {
         let resolved = Resolver::new(Links::Followed).resolve(names::from_os(file.as_os_str()), true);
         let (Ok(target), Some(folder)) = (resolved, file.parent()) else { return self };
         if let Ok(parent) = system::identity(&target.parent) {
-            self.files.push(File { parent, name: target.name, reason: itself });
+            self.files.push(File { parent, name: target.name, reason });
         }
         self.and(folder, above, above)
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_apart_as_posix_has_it() {
+    fn paths_are_split_as_posix_specifies() {
         let parts = |path: &str| {
             let parts = taken_apart(path.as_bytes()).unwrap();
             let text = |bytes| String::from_utf8(bytes).unwrap();

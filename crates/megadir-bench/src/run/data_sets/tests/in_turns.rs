@@ -32,7 +32,7 @@ fn counted(path: &Path) -> Used {
 }
 
 #[test]
-fn data_sets_are_created_in_turns_and_their_space_is_counted() {
+fn data_sets_are_created_alternately_and_their_space_is_counted() {
     let parent = tempfile::tempdir().unwrap();
     let before = MadeSource {
         directories: MakeDirectories::Before,

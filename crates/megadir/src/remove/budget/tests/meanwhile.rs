@@ -181,8 +181,8 @@ fn a_directory_that_is_moved_away_while_it_is_emptied_keeps_the_rest() {
 
 /// A link, a mount or a file takes the place of the directory with the oldest files: the rest fits by then.
 #[test]
-fn files_whose_path_leads_elsewhere_make_no_others_go() {
-    for what in ["a link", "a file", "directories for files"] {
+fn files_whose_path_leads_elsewhere_cause_no_other_removals() {
+    for replacement in ["a link", "a file", "directories for files"] {
         let (scratch, top) = flat(50, |index| 2_000_000 + index);
         let (inner, away) = (top.join("d"), scratch.path().join("away"));
         fs::create_dir(&inner).unwrap();
@@ -195,7 +195,7 @@ fn files_whose_path_leads_elsewhere_make_no_others_go() {
         let moves = |_: &Path, _| {
             if count.fetch_add(1, Ordering::Relaxed) == 5 {
                 fs::rename(&inner, &away).unwrap();
-                match what {
+                match replacement {
                     "a link" => std::os::unix::fs::symlink(&away, &inner).unwrap(),
                     "a file" => fs::write(&inner, "").unwrap(),
                     _ => {
@@ -209,8 +209,12 @@ fn files_whose_path_leads_elsewhere_make_no_others_go() {
         let options = RemoveOptions { on_removal: Some(&moves), ..RemoveOptions::new(2, &panics) };
         let removed = selection.remove(&options, &Progress::new()).unwrap();
         let left = left(&top).iter().filter(|name| !name.starts_with('d')).count();
-        assert_eq!((removed.counts.entries, left, away.read_dir().unwrap().count()), (5, 50, 45), "{what}");
-        assert!(selection.outcome().is_met, "{what}");
+        assert_eq!(
+            (removed.counts.entries, left, away.read_dir().unwrap().count()),
+            (5, 50, 45),
+            "{replacement}"
+        );
+        assert!(selection.outcome().is_met, "{replacement}");
     }
 }
 
@@ -228,7 +232,7 @@ fn a_tree_that_is_moved_or_replaced_loses_nothing_more() {
 }
 
 #[test]
-fn what_others_remove_after_the_selection_need_not_go() {
+fn files_that_others_remove_after_the_selection_reduce_the_removal() {
     // Young ones during the question, which are no part of the selection.
     let (_scratch, top) = flat(20, |index| 1_000_000 + index);
     let mut selection = selected(&top, &files(10));
@@ -255,7 +259,7 @@ fn what_others_remove_after_the_selection_need_not_go() {
 
 /// A directory that is renamed into a part of the tree that is still to be read is found twice.
 #[test]
-fn files_that_counted_twice_because_they_were_renamed_do_not_make_others_go() {
+fn files_counted_twice_after_a_rename_cause_no_other_removals() {
     let (scratch, top) = flat(300, |index| 1_000_000 + index);
     // As if 200 files had counted twice.
     for index in 0..200 {
@@ -325,7 +329,7 @@ fn an_excluded_directory_does_not_count_under_another_name() {
 
 /// As if it was renamed before its parent was read, when nothing knows yet that it was excluded.
 #[test]
-fn a_directory_that_was_renamed_since_the_start_makes_nothing_else_go() {
+fn a_directory_renamed_since_the_start_causes_no_other_removals() {
     let (_scratch, top) = flat(20, |index| 1_000_000 + index);
     for directory in ["keep", "keep/inner"] {
         fs::create_dir(top.join(directory)).unwrap();
@@ -378,7 +382,7 @@ fn a_file_that_another_client_has_used_is_changed_whatever_the_cache_of_this_one
 
 /// As rsnapshot makes them, or `cp -al`.
 #[test]
-fn second_names_that_most_files_get_meanwhile_make_no_others_go() {
+fn hard_links_made_to_most_files_after_the_selection_cause_no_other_removals() {
     let (scratch, top) = flat(30, |index| 1_000_000 + index);
     let mut selection = selected(&top, &files(20));
     for index in 0..25 {
@@ -410,7 +414,7 @@ fn a_slow_removal_counts_again_and_ends_when_the_rest_fits() {
 }
 
 #[test]
-fn more_files_of_others_do_not_make_more_go_than_was_selected() {
+fn files_that_others_add_after_the_selection_do_not_enlarge_the_removal() {
     let (_scratch, top) = flat(20, |index| 1_000_000 + index);
     let mut selection = selected(&top, &files(15));
     for index in 20..40 {
@@ -425,7 +429,7 @@ fn more_files_of_others_do_not_make_more_go_than_was_selected() {
 
 /// Between the announcement of a file and its removal.
 #[test]
-fn what_stays_after_its_announcement_is_taken_back() {
+fn the_announcement_of_a_file_that_stays_is_withdrawn() {
     let (_scratch, top) = flat(8, |index| 1_000_000 + index);
     let mut selection = selected(&top, &files(4));
     let change = |path: &Path, _| {
@@ -444,14 +448,14 @@ fn what_stays_after_its_announcement_is_taken_back() {
         RemoveOptions { on_removal: Some(&change), on_stay: Some(&stays), ..RemoveOptions::new(2, &panics) };
     let removed = selection.remove(&options, &Progress::new()).unwrap();
     assert_eq!((removed.counts.entries, removed.complete), (3, true));
-    let expected = [("00001", super::super::removal::GONE), ("00002", super::super::removal::USED)];
+    let expected = [("00001", super::super::removal::MISSING), ("00002", super::super::removal::USED)];
     assert_eq!(back.into_inner().unwrap(), expected.map(|(name, why)| (name.to_owned(), why.to_owned())));
     assert_eq!(left(&top), ["00002", "00005", "00006", "00007"]);
 }
 
 /// A thread creates files, touches old ones and replaces them while each run lasts.
 #[test]
-fn beside_writers_nothing_that_was_used_since_the_run_began_is_removed() {
+fn files_used_since_the_run_began_stay_while_others_write() {
     for seed in 0..12_u64 {
         let (_scratch, top) = flat(600, |index| 1_000_000 + index % 50);
         let stop = AtomicBool::new(false);
@@ -495,7 +499,7 @@ fn beside_writers_nothing_that_was_used_since_the_run_began_is_removed() {
 }
 
 #[test]
-fn two_removals_together_take_no_more_than_one() {
+fn two_removals_at_once_remove_no_more_than_one() {
     for _ in 0..8 {
         let (_scratch, top) = flat(400, |index| 1_000_000 + index);
         let selections = [selected(&top, &files(200)), selected(&top, &files(200))];

@@ -81,11 +81,11 @@ fn selected(top: &Path, options: &SelectOptions) -> Selection {
 }
 
 fn remove(top: &Path, selection: &mut Selection, dry_run: bool) -> (Removed, BTreeSet<String>) {
-    let gone = Mutex::new(BTreeSet::new());
+    let removed_names = Mutex::new(BTreeSet::new());
     let below = |path: &Path| path.strip_prefix(top).unwrap().to_str().unwrap().to_owned();
-    let note = |path: &Path, _| gone.lock().unwrap().insert(below(path));
+    let note = |path: &Path, _| removed_names.lock().unwrap().insert(below(path));
     let stays = |path: &Path, _: &str| {
-        gone.lock().unwrap().remove(&below(path));
+        removed_names.lock().unwrap().remove(&below(path));
     };
     let options = RemoveOptions {
         on_removal: Some(&note),
@@ -94,7 +94,7 @@ fn remove(top: &Path, selection: &mut Selection, dry_run: bool) -> (Removed, BTr
         ..RemoveOptions::new(None, &|failure| panic!("{failure}"))
     };
     let removed = selection.remove(&options, &Progress::new()).unwrap();
-    (removed, gone.into_inner().unwrap())
+    (removed, removed_names.into_inner().unwrap())
 }
 
 fn flat(files: u64, time: impl Fn(u64) -> u64) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -132,7 +132,7 @@ fn left(top: &Path) -> Vec<String> {
 }
 
 #[test]
-fn of_files_with_one_time_the_first_paths_go_with_any_memory() {
+fn files_with_equal_times_are_removed_in_path_order_with_any_memory() {
     for memory_bytes in [2 << 10, 16 << 10, 32 << 20] {
         let (_scratch, top) = flat(3000, |_| 1_000_000);
         let mut selection = selected(&top, &SelectOptions { memory_bytes, ..files(1234) });
@@ -208,7 +208,7 @@ fn a_budget_out_of_reach_removes_nothing() {
 }
 
 #[test]
-fn what_takes_no_space_stays_within_a_budget_of_bytes() {
+fn empty_files_stay_under_a_budget_of_bytes() {
     let (_scratch, top) = flat(6, |index| 1_000_000 + index);
     for (index, empty) in ["00000", "00001"].iter().enumerate() {
         fs::write(top.join(empty), "").unwrap();

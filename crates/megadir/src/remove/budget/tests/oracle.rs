@@ -137,8 +137,8 @@ fn kept_files_match_an_oracle_that_sorts_in_memory() {
         let stays: BTreeSet<_> = names(&all).difference(&would_go).cloned().collect();
         assert_eq!(stays, expected, "{context}: {:?}", dry.outcome());
         let mut selection = selected(&top, &options);
-        let (removed, gone) = remove(&top, &mut selection, false);
-        assert_eq!((removed.counts, &gone), (counted.counts, &would_go), "{context}");
+        let (removed, removed_names) = remove(&top, &mut selection, false);
+        assert_eq!((removed.counts, &removed_names), (counted.counts, &would_go), "{context}");
         // What memory holds at first depends on the order of reading.
         let selected = selection.outcome().selected;
         assert_eq!(Outcome { selected, ..dry.outcome() }, selection.outcome(), "{context}");

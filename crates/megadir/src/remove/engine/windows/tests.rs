@@ -25,15 +25,15 @@ fn only_the_expected_directory_is_removed() {
     }
     fs::write(scratch.path().join("file"), "").unwrap();
     let parent = open(scratch.path());
-    let one = identity(&open_below(&parent, c"one", false).unwrap()).unwrap();
-    assert_eq!(remove_directory(&parent, c"two", Some(one)), Err(Errno::NOTDIR));
+    let expected = identity(&open_below(&parent, c"one", false).unwrap()).unwrap();
+    assert_eq!(remove_directory(&parent, c"two", Some(expected)), Err(Errno::NOTDIR));
     assert_eq!(remove_directory(&parent, c"file", None), Err(Errno::NOTDIR));
-    assert_eq!(remove_directory(&parent, c"none", Some(one)), Err(Errno::NOENT));
+    assert_eq!(remove_directory(&parent, c"none", Some(expected)), Err(Errno::NOENT));
     assert!(scratch.path().join("two").exists() && scratch.path().join("file").exists());
     fs::write(scratch.path().join("one").join("file"), "").unwrap();
-    assert_eq!(remove_directory(&parent, c"one", Some(one)), Err(Errno::NOTEMPTY));
+    assert_eq!(remove_directory(&parent, c"one", Some(expected)), Err(Errno::NOTEMPTY));
     fs::remove_file(scratch.path().join("one").join("file")).unwrap();
-    assert_eq!(remove_directory(&parent, c"one", Some(one)), Ok(()));
+    assert_eq!(remove_directory(&parent, c"one", Some(expected)), Ok(()));
     assert!(!scratch.path().join("one").exists());
 }
 

@@ -110,8 +110,8 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
     Ok(Identity::of(&status.at("stat", directory.dir_path())?))
 }
 
-pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
-    one == other
+pub(in crate::remove::target) fn same_name(name: &[u8], other: &[u8]) -> bool {
+    name == other
 }
 
 /// A path may be outdated, descriptors are not.
@@ -142,7 +142,7 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
         }
         Err(Errno::LOOP)
     })();
-    let current = Chain { directories, itself: CURRENT, above: ABOVE_CURRENT };
+    let current = Chain { directories, reason: CURRENT, above: ABOVE_CURRENT };
     Protected { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::{CWD, Links, open, open_parent};
 
     #[test]
-    fn a_path_may_be_longer_than_the_kernel_takes() {
+    fn a_path_may_be_longer_than_the_kernel_accepts() {
         let scratch = tempfile::tempdir().unwrap();
         let mut path = scratch.path().as_os_str().as_encoded_bytes().to_vec();
         let mut directory = open(CWD, &path, super::OFlags::empty()).unwrap();

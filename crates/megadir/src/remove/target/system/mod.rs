@@ -46,16 +46,16 @@ pub(super) struct Parts {
 #[derive(Debug)]
 pub(super) struct Chain {
     directories: Vec<Identity>,
-    itself: &'static str,
+    reason: &'static str,
     above: &'static str,
 }
 
 impl Chain {
-    pub(super) fn of(folder: &Path, itself: &'static str, above: &'static str) -> Option<Self> {
+    pub(super) fn of(folder: &Path, reason: &'static str, above: &'static str) -> Option<Self> {
         let folder = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.into()))?;
         let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
         let directories = folder.ancestors().map(|path| of(path).unwrap_or(Identity::NONE)).collect();
-        Some(Self { directories, itself, above })
+        Some(Self { directories, reason, above })
     }
 
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
@@ -64,7 +64,7 @@ impl Chain {
             return None;
         }
         match self.directories.iter().position(|other| *other == directory) {
-            Some(0) => Some(Refusal::Stays(self.itself)),
+            Some(0) => Some(Refusal::Stays(self.reason)),
             Some(_) => Some(Refusal::Stays(self.above)),
             None => None,
         }

@@ -76,9 +76,9 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
 }
 
 /// Most directories ignore case.
-pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
+pub(in crate::remove::target) fn same_name(name: &[u8], other: &[u8]) -> bool {
     let lower = |name: &[u8]| String::from_utf8_lossy(name).to_lowercase();
-    one == other || lower(one) == lower(other)
+    name == other || lower(name) == lower(other)
 }
 
 pub(in crate::remove::target) fn find_protected() -> Protected {

@@ -88,7 +88,7 @@ mod tests {
     use super::{Refusal, parts, steps};
 
     #[test]
-    fn paths_are_taken_apart_as_windows_has_it() {
+    fn paths_are_split_as_windows_does() {
         for (path, parent, name, slash) in [
             ("a", "", "a", false),
             (r"a\", "", "a", true),
