@@ -15,7 +15,7 @@ use crate::ui::message::quoted;
 /// Words that people type for a command, and the command that does the same here.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["ls", "dir", "fd"], "'megadir list DIR', with attributes 'megadir list -l DIR'"),
-    (&["find", "search", "locate"], "'megadir list --recursive --match GLOB DIR'"),
+    (&["find", "search", "locate"], "'megadir list --recursive DIR', and --match GLOB for names"),
     (&["count", "wc"], "'megadir list --count DIR', and of a tree 'megadir usage DIR'"),
     (&["stat"], "'megadir list -l DIR', or --fields size,mtime,name"),
     (&["du", "tree", "top", "ncdu", "dust", "dua", "gdu", "space"], "'megadir usage DIR'"),

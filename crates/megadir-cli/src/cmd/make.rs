@@ -132,7 +132,13 @@ fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
     if args.entries <= UNCONFIRMED_MAX {
         return Ok(true);
     }
-    let amount = needed(args, &Needs::of(files, &args.directory));
+    let needs = Needs::of(files, &args.directory);
+    let amount = needed(args, &needs);
+    if !may_fit(args, &needs) {
+        return Err(CliError::nothing_ran(format!(
+            "{amount} do not fit: give fewer with --entries, or smaller ones with --size"
+        )));
+    }
     #[cfg(any(target_os = "linux", windows))]
     if !args.yes {
         let alternatives = "(--yes skips the question, --dry-run prints what would be created)";
@@ -142,6 +148,14 @@ fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
         eprintln!("megadir: creating {amount}");
     }
     Ok(true)
+}
+
+/// `false` where the files cannot fit. A directory with entries may have most of the files already, and a file system may compress, but not to
+/// less than half.
+fn may_fit(args: &Args, needs: &Needs) -> bool {
+    let is_new = std::fs::read_dir(&args.directory).map_or(true, |mut entries| entries.next().is_none());
+    let exceeds = |need: u64, free: Option<u64>| free.is_some_and(|free| need > free);
+    !is_new || !exceeds(needs.space_bytes / 2, needs.free_bytes) && !exceeds(needs.inodes, needs.free_inodes)
 }
 
 fn needed(args: &Args, needs: &Needs) -> String {

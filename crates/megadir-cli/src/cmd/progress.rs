@@ -243,10 +243,10 @@ impl Mention {
             MENTIONED.lock().unwrap_or_else(PoisonError::into_inner).push(self);
             return None;
         }
-        thread.spawn(move || self.by_itself()).ok()
+        thread.spawn(move || self.run_alone()).ok()
     }
 
-    fn by_itself(mut self) {
+    fn run_alone(mut self) {
         while !self.is_over() {
             std::thread::park_timeout(self.due.saturating_sub(self.started.elapsed()));
             self.look();

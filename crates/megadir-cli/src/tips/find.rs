@@ -24,6 +24,7 @@ const NO_NEGATION: &str = "conditions cannot be negated, except globs by --exclu
 const NO_CONDITION: &str = "no condition does this";
 const ALTERNATIVES: &str =
     "only globs are alternatives, if their option is repeated; all other conditions must be met together";
+const EACH: &str = "pipe the list, as 'megadir list -r -0 DIR | xargs -0 COMMAND'";
 const NO_LINKS: &str = "symbolic links are never followed";
 
 /// Words without their hyphen, whether a value follows, and the meaning.
@@ -76,8 +77,8 @@ const WORDS: &[(&str, bool, Means)] = &[
     ("print0", false, Always("-0")),
     ("printf", true, Always("--fields size,mtime,name")),
     ("delete", false, Always("'megadir remove' with the same conditions, first with --dry-run")),
-    ("exec", true, Always("'megadir list -0 ... | xargs -0 COMMAND'")),
-    ("execdir", true, Always("'megadir list -0 ... | xargs -0 COMMAND'")),
+    ("exec", true, Note(EACH)),
+    ("execdir", true, Note(EACH)),
     ("ok", true, Always("'megadir list -0 ... | xargs -0 -p COMMAND'")),
     ("okdir", true, Always("'megadir list -0 ... | xargs -0 -p COMMAND'")),
     ("quit", false, Always("--limit N with 'megadir list'")),

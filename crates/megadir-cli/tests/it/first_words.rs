@@ -10,7 +10,7 @@ fn words_of_other_programs_lead_to_the_command() {
     fill(scratch.path(), &["spool/", "du/"]);
     for (word, instead) in [
         ("du", "'megadir usage DIR'"),
-        ("find", "'megadir list --recursive --match GLOB DIR'"),
+        ("find", "'megadir list --recursive DIR'"),
         ("df", "'megadir limits DIR'"),
         ("stat", "'megadir list -l DIR'"),
         ("diff", "'megadir changes FILE.parquet'"),
@@ -113,7 +113,10 @@ fn no_word_of_find_is_left_out_of_the_hint() {
         (&["-name", "a", "-empty"], &["--match 'a' --smaller-than 1 --type file"]),
         (
             &["-name", "a", "-exec", "rm", "-name", "{}", ";", "-print"],
-            &["no -name, -exec, -print; write --match 'a' 'megadir list"],
+            &[
+                "no -name, -exec, -print; write --match 'a'",
+                "-exec: pipe the list, as 'megadir list -r -0 DIR",
+            ],
         ),
         (&["-perm", "644"], &["has no -perm: ", "--fields mode,name"]),
         (&["-newermt", "2026-01-01", "-user", "bob"], &["--newer-than DATE", "--owner bob"]),
@@ -259,12 +262,9 @@ fn a_line_of_find_is_answered_with_the_whole_line() {
         (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' 'spool'"),
         (&["find", "-name", "x", "-delete"], "megadir remove --match 'x' '.', first with --dry-run"),
         // No option means the same.
-        (&["find", "spool", "-perm", "644"], "'megadir list --recursive --match GLOB spool'"),
-        (
-            &["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"],
-            "'megadir list --recursive --match GLOB spool'",
-        ),
-        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive --match GLOB spool'"),
+        (&["find", "spool", "-perm", "644"], "'megadir list --recursive spool'"),
+        (&["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"], "'megadir list --recursive spool'"),
+        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive spool'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
     }

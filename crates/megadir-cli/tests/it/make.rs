@@ -7,7 +7,7 @@ use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
 
-use crate::support::{megadir, output_of, text};
+use crate::support::{megadir, output_of, run, scratch, text};
 
 // The numbers of directories and files per digit follow from md5sum over `1:0`, `1:1` and so on.
 
@@ -224,4 +224,12 @@ fn a_file_that_cannot_be_created_is_named_with_its_directory() {
     std::fs::create_dir(scratch.path().join("closed")).expect("made");
     let ran = crate::support::run_as_nobody(&copy, scratch.path(), &["make", "closed", "-n", "3"]);
     ran.complains(3, &["cannot create 'closed/", "(after 0 of 3): Permission denied"]);
+}
+
+#[test]
+fn files_that_cannot_fit_are_refused_also_with_yes() {
+    let scratch = scratch();
+    let ran = run(scratch.path(), &["make", "new", "--entries", "10G", "--yes"]);
+    ran.complains(3, &["10 000 000 000 files in 'new'", "do not fit", "--entries", "--size"]);
+    assert!(!scratch.path().join("new").exists());
 }

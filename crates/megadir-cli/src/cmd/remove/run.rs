@@ -213,8 +213,9 @@ impl Removing<'_> {
             return Ok(());
         }
         let directory = target.open()?;
-        remove_contents(&directory, options, progress)?;
-        if let Some(size) = size_kept(&directory).filter(|_| !args.change.quiet) {
+        let removed = remove_contents(&directory, options, progress)?;
+        let is_mentioned = !args.change.quiet && removed.counts.entries > 0;
+        if let Some(size) = size_kept(&directory).filter(|_| is_mentioned) {
             eprintln!("megadir: {} {size}; --contents --renew replaces it", quoted(directory.path()));
         }
         Ok(())

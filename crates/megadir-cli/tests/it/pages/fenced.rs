@@ -303,7 +303,7 @@ const BLOCKS: &[Block] = &[
             ("megadir pack verify packed project", Smaller(&[("packed project", "packed")])),
             ("megadir pack cat packed notes.txt", Smaller(&[("notes.txt", "one")])),
             ("megadir list -r --match '*.txt' packed/index.parquet", Runs),
-            ("megadir pack extract --match '*.txt' packed restored", Runs),
+            ("megadir pack extract --match '*.txt' packed restored", Smaller(&[("'*.txt'", "one")])),
         ],
     ),
     (
