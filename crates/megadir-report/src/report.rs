@@ -39,6 +39,10 @@ impl Report {
         let unjudged = if is_disturbed { summary.claims.take() } else { None };
         let mut findings = finding::derive(&summary);
         findings.extend(unjudged.map(|claims| finding::unjudged(&claims.who)));
+        // The figures of a round that was not completed stand in its table, and are no answer.
+        if warnings.iter().any(|advisory| is_of_no_round(&advisory.warning)) {
+            findings.clear();
+        }
         Ok(Self { record, summary, warnings, findings, index })
     }
 
@@ -99,6 +103,9 @@ impl Report {
     }
 
     pub(crate) fn without_answer(&self) -> String {
+        if self.warnings.iter().any(|advisory| is_of_no_round(&advisory.warning)) {
+            return "No round was completed, so there is no answer.".to_owned();
+        }
         match self.record.notes.iter().find(|note| note.kind == ARM_LEFT_OUT) {
             Some(note) => format!("Nothing could be compared. {}", note.text),
             None => "There are no findings.".to_owned(),
@@ -113,6 +120,10 @@ impl Report {
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {
         finding::first(&self.summary, &self.findings)
     }
+}
+
+fn is_of_no_round(warning: &Warning) -> bool {
+    matches!(warning, Warning::Incomplete { rounds: 0, .. })
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
         }
     }
     if left == ANSWER_MAX {
-        top.paragraph("There are no findings.", "", Tone::Plain);
+        top.paragraph(&report.without_answer(), "", Tone::Plain);
     }
 
     let quiet: Vec<&DisplayedWarning> =

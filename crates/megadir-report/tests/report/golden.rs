@@ -69,6 +69,22 @@ fn a_killed_run_in_every_format() {
 }
 
 #[test]
+fn a_run_without_a_complete_round_has_no_answer() {
+    let mut record = Synthetic { rounds: 4, ..study() }.record();
+    record.samples.retain(|sample| sample.phase != megadir_record::Phase::Measure || sample.round == 0);
+    record.samples.pop();
+    record.end = None;
+    let report = report_on(&record).expect("it has samples");
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert_eq!(report.answer(), "No round was completed, so there is no answer.");
+    for format in ["screen", "table"] {
+        let view = View { width: 80, style: PLAIN };
+        let page = format_named(format).expect("a format").render(&report, &view);
+        assert!(page.contains("No round was completed"), "{format}: {page}");
+    }
+}
+
+#[test]
 fn shares_and_methods_as_tables() {
     let shares = crate::break_even::record([2.5, 0.5]);
     golden("break-even.table.txt", &render("table", &shares, 80, PLAIN));
