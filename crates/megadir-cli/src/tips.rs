@@ -4,7 +4,7 @@
 mod find;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
@@ -191,15 +191,23 @@ fn unknown(word: &str, after: &[&str], error: &Error) -> Option<String> {
     }
 }
 
-/// The line with the directory that was given in place of `DIR` or `PATH`. A word that a shell reads otherwise, or that is no directory, is not
-/// repeated; nor is `/`, so that no line proposes to remove it.
+/// The line with the directory that was given in place of `DIR` or `PATH`, if it is the only word without a hyphen: another may be the value of
+/// an option, or one of several. A word that a shell reads otherwise, or that leads above or to the root, is not repeated, so that no line proposes to
+/// remove that.
 fn with_directory(line: &str, after: &[&str]) -> String {
+    let mut words = after.iter().filter(|word| !word.starts_with('-'));
     let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-    let given =
-        Some(directory_of(after)).filter(|word| is_plain(word) && *word != "/" && Path::new(word).is_dir());
-    match given {
-        Some(word) => line.replace(" DIR", &format!(" {word}")).replace(" PATH", &format!(" {word}")),
-        None => line.to_owned(),
+    let leads_below = |path: &Path| {
+        let components = || path.components();
+        components().any(|part| matches!(part, Component::Normal(_)))
+            && !components().any(|part| part == Component::ParentDir)
+    };
+    let is_shown = |word: &str| is_plain(word) && leads_below(Path::new(word)) && Path::new(word).is_dir();
+    match (words.next(), words.next()) {
+        (Some(word), None) if is_shown(word) => {
+            line.replace(" DIR", &format!(" {word}")).replace(" PATH", &format!(" {word}"))
+        }
+        _ => line.to_owned(),
     }
 }
 

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::entry::{Entry, Origin, is_unchanged, not_an_entry};
 use crate::journal;
-use crate::layout::{NOTE_KEY, Note};
+use crate::layout::{INDEX, NOTE_KEY, Note};
 use crate::member::{Attributes, Member, MemberKind, attributes_hash};
 use crate::read::OpenShards;
 use crate::shard::Shards;
@@ -101,9 +101,15 @@ pub fn pack(
     if unfinished.has_index {
         return was_finished(unfinished).map(Some);
     }
-    packed_into(unfinished, &top, destination, options, watch).map_err(|error| match error.note() {
-        "" => error.with_note("the pack has no index yet: the same command continues"),
-        _ => error,
+    packed_into(unfinished, &top, destination, options, watch).map_err(|error| {
+        // Of other errors the reason names what to do.
+        let is_of_writing = matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace);
+        let continues = is_of_writing && !destination.join(INDEX).exists();
+        if continues {
+            error.with_note("the pack has no index yet: the same command continues")
+        } else {
+            error
+        }
     })
 }
 

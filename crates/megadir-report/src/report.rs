@@ -39,9 +39,9 @@ impl Report {
         let unjudged = if is_disturbed { summary.claims.take() } else { None };
         let mut findings = finding::derive(&summary);
         findings.extend(unjudged.map(|claims| finding::unjudged(&claims.who)));
-        // The figures of a round that was not completed stand in its table, and are no answer.
+        // The figures of a round that was not completed stand in its table, and are no answer. Alarms stay.
         if warnings.iter().any(|advisory| is_of_no_round(&advisory.warning)) {
-            findings.clear();
+            findings.retain(|finding| finding.loud);
         }
         Ok(Self { record, summary, warnings, findings, index })
     }

@@ -134,7 +134,7 @@ fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
     }
     let needs = Needs::of(files, &args.directory);
     let amount = needed(args, &needs);
-    if !may_fit(args, &needs) {
+    if !may_fit(args, files, &needs) {
         return Err(CliError::nothing_ran(format!(
             "{amount} do not fit: give fewer with --entries, or smaller ones with --size"
         )));
@@ -150,12 +150,14 @@ fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
     Ok(true)
 }
 
-/// `false` where the files cannot fit. A directory with entries may have most of the files already, and a file system may compress, but not to
-/// less than half.
-fn may_fit(args: &Args, needs: &Needs) -> bool {
+/// `false` where even the contents cannot fit: not those in whole blocks, which a server may call 1 MiB and which small files within inodes do
+/// not take. Pseudorandom contents do not shrink by compression, and a half is left for doubt. A directory with entries may have most of the files
+/// already.
+fn may_fit(args: &Args, files: &Files, needs: &Needs) -> bool {
     let is_new = std::fs::read_dir(&args.directory).map_or(true, |mut entries| entries.next().is_none());
-    let exceeds = |need: u64, free: Option<u64>| free.is_some_and(|free| need > free);
-    !is_new || !exceeds(needs.space_bytes / 2, needs.free_bytes) && !exceeds(needs.inodes, needs.free_inodes)
+    let contents = files.entries() as f64 * files.sizes().blocks(1);
+    let shrinks = args.content != ContentKind::Pseudorandom;
+    !is_new || shrinks || needs.free_bytes.is_none_or(|free| contents / 2.0 <= free as f64)
 }
 
 fn needed(args: &Args, needs: &Needs) -> String {

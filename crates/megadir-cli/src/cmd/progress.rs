@@ -123,9 +123,13 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.counter.ended.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
+        match self.thread.take() {
+            Some(thread) => {
+                thread.thread().unpark();
+                let _ = thread.join();
+            }
+            // No line of another thread follows what the command prints next.
+            None => drop(MENTIONED.lock()),
         }
     }
 }

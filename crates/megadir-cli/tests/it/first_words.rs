@@ -36,6 +36,9 @@ fn words_of_other_programs_lead_to_the_command() {
         (&["du", "-sh", "spool"][..], "'megadir usage spool'"),
         (&["rm", "-rf", "spool"], "'megadir remove spool'"),
         (&["rm", "-rf", "/"], "'megadir remove PATH'"),
+        (&["rm", "-rf", "//"], "'megadir remove PATH'"),
+        (&["rm", "spool/.."], "'megadir remove PATH'"),
+        (&["purge", "--exclude", "spool", "du"], "'megadir remove --older-than 30d DIR'"),
         (&["du", "missing"], "'megadir usage DIR'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
@@ -262,9 +265,9 @@ fn a_line_of_find_is_answered_with_the_whole_line() {
         (&["find", "spool", "-maxdepth", "1", "-name", "*.log"], "megadir list --match '*.log' 'spool'"),
         (&["find", "-name", "x", "-delete"], "megadir remove --match 'x' '.', first with --dry-run"),
         // No option means the same.
-        (&["find", "spool", "-perm", "644"], "'megadir list --recursive spool'"),
-        (&["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"], "'megadir list --recursive spool'"),
-        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive spool'"),
+        (&["find", "spool", "-perm", "644"], "'megadir list --recursive DIR'"),
+        (&["find", "spool", "-name", "x", "-exec", "cat", "{}", ";"], "'megadir list --recursive DIR'"),
+        (&["find", "spool", "!", "-user", "root"], "'megadir list --recursive DIR'"),
     ] {
         run(scratch.path(), words).complains(2, &[instead]);
     }

@@ -229,7 +229,7 @@ fn a_file_that_cannot_be_created_is_named_with_its_directory() {
 #[test]
 fn files_that_cannot_fit_are_refused_also_with_yes() {
     let scratch = scratch();
-    let ran = run(scratch.path(), &["make", "new", "--entries", "10G", "--yes"]);
+    let ran = run(scratch.path(), &["make", "new", "--entries", "10G", "--size", "1MB", "--yes"]);
     ran.complains(3, &["10 000 000 000 files in 'new'", "do not fit", "--entries", "--size"]);
     assert!(!scratch.path().join("new").exists());
 }

@@ -50,7 +50,7 @@ mod outcome {
     const STAYS: &str = "the rest does not meet the conditions, has several names or times to come, was used meanwhile or could not be removed";
     const NOT_FREED: &str = "the rest stays for its conditions or use, could not be removed, or frees nothing (snapshots, open files)";
 
-    const IN_VAIN: &str = "nothing more goes, because what went freed less than a quarter of its space (snapshots, reflinks, open files, small files of btrfs, a lower layer)";
+    const IN_VAIN: &str = "nothing more goes, because what went freed next to nothing (snapshots, reflinks, open files, small files of btrfs, a lower layer)";
 
     impl Kept {
         pub(in crate::cmd::remove) fn new(outcome: Outcome, budget: Budget, path: &Path) -> Self {
@@ -162,6 +162,11 @@ mod outcome {
             assert!(
                 words(files, "10 free inodes")
                     .starts_with("1 234 inodes are free, 1 224 inodes less than 10 inodes: ")
+            );
+            let in_vain = Outcome { is_met: false, frees_nothing: true, now: 1, ..outcome };
+            assert!(
+                words(in_vain, "50GiB free")
+                    .contains(": nothing more goes, because what went freed next to nothing (")
             );
             let unread = words(Outcome { unread: 2, ..outcome }, "50GiB");
             assert_eq!(unread, "'c' holds, besides what could not be read, 49G, within 50G");

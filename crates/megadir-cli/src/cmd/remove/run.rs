@@ -214,7 +214,7 @@ impl Removing<'_> {
         }
         let directory = target.open()?;
         let removed = remove_contents(&directory, options, progress)?;
-        let is_mentioned = !args.change.quiet && removed.counts.entries > 0;
+        let is_mentioned = !args.change.quiet && removed.counts.entries + removed.counts.directories > 0;
         if let Some(size) = size_kept(&directory).filter(|_| is_mentioned) {
             eprintln!("megadir: {} {size}; --contents --renew replaces it", quoted(directory.path()));
         }

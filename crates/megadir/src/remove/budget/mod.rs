@@ -18,7 +18,7 @@
 //! **Nothing goes in vain.** If files that stay whatever the conditions are (with several names, or times to come) alone exceed the budget,
 //! or if all that may go would not free enough of the file system, the removal would take everything and not reach the budget: then
 //! nothing goes, and [`Outcome::is_out_of_reach`] is set. If only conditions protect too much of a directory, what they leave goes. A removal
-//! for free space ends with [`Outcome::frees_nothing`] where a sixteenth of it freed less than a quarter of what it took (`trial.rs`).
+//! for free space ends with [`Outcome::frees_nothing`] where an eighth of it freed next to nothing (`trial.rs`).
 //!
 //! **Beside writers.** Nothing goes whose time of access, modification or change is at or after the start of the run (`began.rs`), or that
 //! differs from what it was when it was selected, or that is in a directory which was renamed or excluded (`last_look.rs`). What another
@@ -107,7 +107,7 @@ pub struct Outcome {
     pub is_met: bool,
     /// The budget cannot be reached, whatever goes, so nothing goes.
     pub is_out_of_reach: bool,
-    /// The files that went freed less than a quarter of their space, so nothing more goes. Only for a budget of free space.
+    /// The files that went freed next to nothing, so nothing more goes. Only for a budget of free space.
     pub frees_nothing: bool,
     /// Least that the directory could hold, or most that could be free.
     pub reachable: u64,

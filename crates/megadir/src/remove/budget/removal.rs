@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::last_look::{Found, Look, Looking};
 use super::pass::EXCLUDED_MAX;
 use super::rows::{Amount, Oldest, Row};
-use super::trial::{Trial, WAIT, WAITS};
+use super::trial::{Trial, WAIT};
 use super::{Outcome, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -24,6 +24,9 @@ use crate::walk::TreeEvent;
 /// Least time between two counts while files are removed, and its multiple of the time of a count.
 const COUNT_AFTER: Duration = Duration::from_secs(2);
 const COUNT_AFTER_TIMES: u32 = 4;
+
+/// Waits for space that the file system frees late, as btrfs and XFS do.
+const WAITS: u32 = 10;
 
 pub(super) const USED: &str = "stays: it was used, changed, replaced or moved meanwhile";
 pub(super) const MISSING: &str = "another process has moved, removed or covered it";
@@ -57,6 +60,7 @@ impl Selection {
     /// [`RemoveOptions::on_failure`].
     pub fn remove(&mut self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         self.check_options(options)?;
+        self.outcome.frees_nothing = false;
         let mut run = Run {
             options,
             call: Call::new(progress),
@@ -255,7 +259,7 @@ impl Selection {
         let weight = self.reading.measure.of(&amount);
         self.need = self.need.saturating_sub(weight);
         if let Some(trial) = &mut run.trial
-            && !trial.add(weight, &self.budget, &self.directory)
+            && !trial.add(weight, &self.budget, &self.directory, run.call.progress)
         {
             self.outcome.frees_nothing = true;
             return Ok(Judged::End);
