@@ -311,10 +311,10 @@ fn make_prompts_before_creating_millions_of_files() {
     require!(have("script"));
     let scratch = scratch();
     let at = scratch.path();
-    let needs = ["make", "d", "--entries", "10M", "--size", "5000", "--layout", "prefix:1"];
+    let needs = ["make", "d", "--entries", "10M", "--size", "100", "--layout", "prefix:1"];
     run(at, &needs).complains(
         2,
-        &["create 10 000 000 files in 'd' (77G on disk of ", "10.0 M inodes", "no terminal", "--yes"],
+        &["create 10 000 000 files in 'd' (39G on disk of ", "10.0 M inodes", "no terminal", "--yes"],
     );
     assert!(!at.join("d").exists());
     let command = "(printf 'n\\n'; sleep 1) | script -qec '$M make d -n 10M --size 0' /dev/null";
