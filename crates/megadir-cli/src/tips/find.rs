@@ -25,6 +25,7 @@ const NO_CONDITION: &str = "no condition does this";
 const ALTERNATIVES: &str =
     "only globs are alternatives, if their option is repeated; all other conditions must be met together";
 const EACH: &str = "pipe the list, as 'megadir list -r -0 DIR | xargs -0 COMMAND'";
+const EACH_CONFIRMED: &str = "pipe the list, as 'megadir list -r -0 DIR | xargs -0 -p COMMAND'";
 const NO_LINKS: &str = "symbolic links are never followed";
 
 /// Words without their hyphen, whether a value follows, and the meaning.
@@ -79,8 +80,8 @@ const WORDS: &[(&str, bool, Means)] = &[
     ("delete", false, Always("'megadir remove' with the same conditions, first with --dry-run")),
     ("exec", true, Note(EACH)),
     ("execdir", true, Note(EACH)),
-    ("ok", true, Always("'megadir list -0 ... | xargs -0 -p COMMAND'")),
-    ("okdir", true, Always("'megadir list -0 ... | xargs -0 -p COMMAND'")),
+    ("ok", true, Note(EACH_CONFIRMED)),
+    ("okdir", true, Note(EACH_CONFIRMED)),
     ("quit", false, Always("--limit N with 'megadir list'")),
     ("print", false, Note("every name is printed")),
     ("xdev", false, Note("other file systems are left out unless --cross-mounts is given")),

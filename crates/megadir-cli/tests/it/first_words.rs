@@ -121,6 +121,10 @@ fn no_word_of_find_is_left_out_of_the_hint() {
                 "-exec: pipe the list, as 'megadir list -r -0 DIR",
             ],
         ),
+        (
+            &["-ok", "rm", "{}", ";"],
+            &["has no -ok: pipe the list, as 'megadir list -r -0 DIR | xargs -0 -p "],
+        ),
         (&["-perm", "644"], &["has no -perm: ", "--fields mode,name"]),
         (&["-newermt", "2026-01-01", "-user", "bob"], &["--newer-than DATE", "--owner bob"]),
     ] {
