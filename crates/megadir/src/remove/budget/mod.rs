@@ -294,7 +294,8 @@ impl Selection {
     /// Counts the tree, or the free amount, again: less goes if less is needed by now. `false` if `watch` requested a stop.
     fn count(&mut self, watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>) -> Result<bool> {
         if self.budget.is_of_free() {
-            self.outcome.now = self.budget.free(&self.directory, false).unwrap_or(self.outcome.now);
+            self.outcome.now =
+                self.budget.free(&self.directory).map_or(self.outcome.now, |free| free.of_users);
             self.need = self.need.min(self.outcome.limit.saturating_sub(self.outcome.now));
         } else {
             for _ in 0..COUNTS_MAX {

@@ -166,8 +166,8 @@ impl Selection {
         if self.budget.is_of_free() {
             return Ok(self
                 .budget
-                .free(&self.directory, false)
-                .is_some_and(|free| free >= self.outcome.limit));
+                .free(&self.directory)
+                .is_some_and(|free| free.of_users >= self.outcome.limit));
         }
         let due = COUNT_AFTER.max(run.count_took * COUNT_AFTER_TIMES);
         if run.counted.elapsed() < due {
@@ -335,7 +335,7 @@ impl Selection {
     /// Waits a moment if the file system has not yet freed the removed files.
     fn wait_for_free(&self) {
         for wait in 0..WAITS {
-            if self.budget.free(&self.directory, false).is_none_or(|free| free >= self.outcome.limit) {
+            if self.budget.free(&self.directory).is_none_or(|free| free.of_users >= self.outcome.limit) {
                 break;
             }
             if wait == 0 {

@@ -140,6 +140,13 @@ pub(super) struct Numbers {
     pub(super) free: u64,
 }
 
+/// Free amounts, of ordinary users and with what only root may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Free {
+    pub(super) of_users: u64,
+    pub(super) with_reserve: u64,
+}
+
 /// Servers without a size report one that no storage has: rclone and gcsfuse 1 PiB, s3fs 256 TiB and more.
 const INVENTED_BYTES: u64 = 1 << 48;
 
@@ -162,14 +169,14 @@ fn counted(measure: Measure, status: &StatVfs, count: InodeCount) -> Option<(u64
 }
 
 impl Budget {
-    /// Amount of what the budget names that is free now, for ordinary users or (`with_reserve`) for root.
-    pub(super) fn free(&self, directory: &Dir, with_reserve: bool) -> Option<u64> {
+    /// Amounts of what the budget names that are free now.
+    pub(super) fn free(&self, directory: &Dir) -> Option<Free> {
         let status = rustix::fs::fstatvfs(directory).ok()?;
-        let (blocks, inodes) = match with_reserve {
-            false => (status.f_bavail, status.f_favail),
-            true => (status.f_bfree, status.f_ffree),
-        };
-        Some(if self.measure() == Measure::Bytes { blocks.saturating_mul(status.f_frsize) } else { inodes })
+        let bytes = |blocks: u64| blocks.saturating_mul(status.f_frsize);
+        Some(match self.measure() {
+            Measure::Bytes => Free { of_users: bytes(status.f_bavail), with_reserve: bytes(status.f_bfree) },
+            Measure::Files => Free { of_users: status.f_favail, with_reserve: status.f_ffree },
+        })
     }
 
     /// Errors: the file system does not count what the budget names, or invents its number, or has less of it.

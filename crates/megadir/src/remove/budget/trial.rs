@@ -12,7 +12,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::request::{Budget, Measure};
+use super::request::{Budget, Free, Measure};
 use crate::dir::Dir;
 use crate::remove::Progress;
 
@@ -43,19 +43,7 @@ pub(super) struct Trial {
     is_second: bool,
 }
 
-/// Free amounts, of ordinary users and with what only root may use.
-#[derive(Clone, Copy, Debug)]
-struct Free {
-    of_users: u64,
-    with_reserve: u64,
-}
-
 impl Free {
-    fn now(budget: &Budget, directory: &Dir) -> Option<Self> {
-        let [of_users, with_reserve] = [false, true].map(|with_reserve| budget.free(directory, with_reserve));
-        Some(Self { of_users: of_users?, with_reserve: with_reserve? })
-    }
-
     /// The amount that counts for both: while root's reserve is in use, ordinary users have nothing free for long. Otherwise theirs counts, because
     /// btrfs adds to the other what only its metadata can use.
     fn both(self, other: Self) -> (u64, u64) {
@@ -78,7 +66,7 @@ impl Trial {
     }
 
     fn begin(budget: &Budget, directory: &Dir, due: u64, is_second: bool) -> Option<Self> {
-        let before = Free::now(budget, directory)?;
+        let before = budget.free(directory)?;
         Some(Self { before, started: Instant::now(), removed: 0, due, is_second })
     }
 
@@ -101,7 +89,7 @@ impl Trial {
 
     /// `None` if the file system does not answer, or the removal is cancelled.
     fn has_freed(&self, budget: &Budget, directory: &Dir, progress: &Progress) -> Option<bool> {
-        let free = || Free::now(budget, directory);
+        let free = || budget.free(directory);
         let suffices = |now: Free, taken: u64| {
             let (now, before) = now.both(self.before);
             now.saturating_add(taken).saturating_sub(before) >= self.removed / FREED_PART
