@@ -3,6 +3,8 @@
 use super::amount::grouped;
 
 const PRINTED_MAX: u64 = 10;
+/// End of a reason that holds for each entry of the file system, so that one entry shows it.
+const READ_ONLY: &str = "Read-only file system";
 const REASONS_MAX: usize = 20;
 
 pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-mounts enters it)";
@@ -47,7 +49,8 @@ impl ErrorLimiter {
             self.reasons.push(Reason { why: why.to_owned(), printed: 0, more: 0 });
         }
         let reason = &mut self.reasons[index];
-        let is_printed = reason.printed < PRINTED_MAX;
+        let printed_max = if why.ends_with(READ_ONLY) { 1 } else { PRINTED_MAX };
+        let is_printed = reason.printed < printed_max;
         match is_printed {
             true => reason.printed += 1,
             false => reason.more += entries,
@@ -80,6 +83,17 @@ mod tests {
         assert_eq!(printed as u64, PRINTED_MAX);
         assert!(errors.take("open: Permission denied", 3));
         assert_eq!(errors.rest(), ["and 199 990 more: remove: Permission denied (--all-errors prints each)"]);
+    }
+
+    #[test]
+    fn a_read_only_file_system_is_mentioned_once() {
+        let mut errors = ErrorLimiter::new(false);
+        let printed = (0..5000).filter(|_| errors.take("remove: Read-only file system", 1)).count();
+        assert_eq!(printed, 1);
+        assert_eq!(
+            errors.rest(),
+            ["and 4 999 more: remove: Read-only file system (--all-errors prints each)"]
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directory: PathBuf,
     /// Compare with this layout, e.g. digest:2 [default: found by a sample of the files]
-    #[arg(long, value_name = "LAYOUT", value_parser = Named::parse, requires = "verify")]
+    #[arg(long, value_name = "LAYOUT", value_parser = Named::parse)]
     layout: Option<Named>,
     /// Check the path of every file
     #[arg(long)]
@@ -45,6 +45,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    if args.layout.is_some() && !args.verify {
+        let why = "--layout compares the path of each file with this layout, which is --verify: add --verify";
+        return Err(CliError::usage(format!("{why}, or leave --layout out to have the layout found")));
+    }
     let directory = Dir::open(&args.directory)?;
     let found = match &args.layout {
         Some(_) => None,
@@ -210,6 +214,11 @@ pub(in crate::cmd) struct Named {
 
 impl Named {
     pub(in crate::cmd) fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with("per-directory") {
+            return Err("only make numbers directories in the order of creation; \
+                        here the directory must follow from the name of the file: digest:2, prefix:2, ..."
+                .to_owned());
+        }
         let layout = text.parse::<Layout>().map_err(|error| error.to_string())?;
         Ok(Self { layout, name: text.to_owned() })
     }

@@ -161,11 +161,14 @@ fn may_fit(args: &Args, files: &Files, needs: &Needs) -> bool {
 }
 
 fn needed(args: &Args, needs: &Needs) -> String {
+    let files = amount::plural(args.entries, "file", "files");
+    format!("{files} in {} ({})", quoted(&args.directory), taken(needs))
+}
+
+fn taken(needs: &Needs) -> String {
     let of_free = |free: Option<String>| free.map_or_else(String::new, |free| format!(" of {free} free"));
     format!(
-        "{} in {} ({} on disk{}, {} inodes{})",
-        amount::plural(args.entries, "file", "files"),
-        quoted(&args.directory),
+        "{} on disk{}, {} inodes{}",
         sizes::text(needs.space_bytes),
         of_free(needs.free_bytes.map(sizes::text)),
         amount::amount(needs.inodes),
@@ -209,6 +212,10 @@ fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, Cl
         text.push_str(&format!(", {more}{}", counted(filled.directories_made, "directory", "directories")));
     }
     text.push_str(&format!(", {bytes} bytes of content\n"));
+    if filled.made > 0 {
+        let needs = Needs::of(files, &args.directory);
+        text.push_str(&format!("all files take about {}\n", taken(&needs)));
+    }
     for (count, state) in [
         (filled.already, "present already"),
         (filled.completed, "would be completed"),

@@ -182,3 +182,17 @@ fn a_file_that_cannot_be_written_is_refused_before_the_work() {
         }
     }
 }
+
+#[test]
+fn a_layout_that_a_command_cannot_use_is_refused_with_the_reason() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for arguments in [
+        &["reshard", ".", "--to", "per-directory:100"][..],
+        &["layout", "--verify", "--layout", "per-directory:100", "."],
+    ] {
+        let text = refused(directory.path(), arguments);
+        assert!(text.contains("only make numbers directories"), "{text}");
+    }
+    let text = refused(directory.path(), &["layout", "--layout", "git", "."]);
+    assert!(text.contains("add --verify"), "{text}");
+}

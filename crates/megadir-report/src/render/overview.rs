@@ -69,6 +69,27 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
     rows
 }
 
+/// For a screen that has no room for all rows: the first of each kind of work. The full table, cut after its first
+/// lines, would have a single kind of work with its heading.
+pub(super) fn first_of_each_section(overview: &Overview) -> Overview {
+    let mut first = overview.clone();
+    let mut section = None;
+    first.rows.retain(|row| {
+        let is_next = section.replace(row.section.clone()).as_ref() != Some(&row.section);
+        is_next || row.section.is_empty()
+    });
+    if first.rows.len() < 2 {
+        return overview.clone();
+    }
+    for row in &mut first.rows {
+        let section = std::mem::take(&mut row.section);
+        if !section.is_empty() {
+            row.label = format!("{section}, {}", row.label);
+        }
+    }
+    first
+}
+
 /// Comparison with the first, median, half-interval, and mark of a proven fastest.
 fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest: bool) -> String {
     let Some(cell) = cell else { return "-".into() };
@@ -152,7 +173,7 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
             ));
         }
     }
-    if overall(overview).is_none() {
+    if overall(overview).is_none() && overview.comparable().count() > 1 {
         lines.push(format!("{MARKS}."));
     }
     match &summary.unavailable[..] {

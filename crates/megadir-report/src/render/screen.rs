@@ -18,6 +18,8 @@ const DISTURBED: &str = "Other work disturbed this run: stop it and run again.";
 const ANSWER_MAX: usize = 6;
 const ROWS_MIN: usize = 2;
 const ROWS_FIRST: usize = 5;
+/// Lines of a table beside its rows: a gap, the names of the columns, the number of rows that are missing.
+const TABLE_FRAME: usize = 3;
 const SMALL_PRINT_MAX: usize = 2;
 /// Lines: reason and remedy. Whole sentences only.
 const ALARM_MAX: usize = 5;
@@ -66,7 +68,13 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     };
     let notes_max = quiet.len().min(WARNINGS_MAX - alarms);
     let fits = |page: &Page, lines: usize| page.lines() + lines <= LINES_MAX;
-    let notes = (0..=notes_max).rev().find(|notes| fits(&bottom(*notes, 1), top.lines())).unwrap_or(0);
+    // The first note may shorten the table, further notes may not.
+    let least = |notes: usize| match &table {
+        Some((_, grid)) if notes > 1 => grid.rows.len().min(ROWS_FIRST) + TABLE_FRAME,
+        _ => 0,
+    };
+    let may_be = |notes: &usize| fits(&bottom(*notes, 1), top.lines() + least(*notes));
+    let notes = (0..=notes_max).rev().find(may_be).unwrap_or(0);
     let small = bottom(notes, 1);
     let room = LINES_MAX.saturating_sub(top.lines() + small.lines());
     if let Some((title, grid)) = table {
@@ -114,8 +122,8 @@ fn rest(report: &Report, notes: usize) -> String {
 fn main_table(report: &Report) -> Option<(String, Grid)> {
     let summary = &report.summary;
     if let Some(over) = &summary.overview {
-        let grid =
-            overview::overall(over).or_else(|| overview::tables(over, WIDTH_MAX).into_iter().next())?;
+        let first_rows = || overview::tables(&overview::first_of_each_section(over), WIDTH_MAX);
+        let grid = overview::overall(over).or_else(|| first_rows().into_iter().next())?;
         return Some((overview::title(summary), grid));
     }
     let main = report.first_findings().into_iter().find_map(|finding| finding.group.clone());

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use megadir_record::Record;
+use megadir_report::summary::OverviewRow;
 use megadir_report::{Report, Style, render};
 
 use crate::file_systems::record;
@@ -51,6 +52,23 @@ fn a_screen_names_the_file_systems_that_it_does_not_compare() {
         "{screen}"
     );
     assert!(screen.contains("\nUnavailable: reiserfs: it left Linux in 6.13.\n"), "{screen}");
+}
+
+#[test]
+fn a_screen_without_a_comparison_has_the_first_row_of_each_kind_of_work() {
+    let mut report = report_on(&record()).unwrap();
+    let overview = report.summary.overview.as_mut().expect("several file systems");
+    overview.columns.iter_mut().skip(1).for_each(|column| column.comparable = false);
+    overview.overall.clear();
+    let copies = overview.rows.clone();
+    overview.rows.iter_mut().for_each(|row| row.section = "write".into());
+    overview.rows.extend(copies.into_iter().map(|row| OverviewRow { section: "read".into(), ..row }));
+    let label = overview.rows[0].label.clone();
+    let screen = render::screen(&report, 80, PLAIN);
+    for section in ["write", "read"] {
+        assert!(screen.contains(&format!("\n  {section}, {label}  ")), "{section}: {screen}");
+    }
+    assert!(!screen.contains("Against the first"), "{screen}");
 }
 
 #[test]

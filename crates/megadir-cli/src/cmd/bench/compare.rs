@@ -108,6 +108,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         return compare_machines(args, [(old_path, old), (new_path, new)].into_iter().chain(more).collect());
     }
     [&old, &new].into_iter().try_for_each(|side| once_each(side.iter()))?;
+    if !args.quiet
+        && let Some(run) = old.iter().find(|run| new.iter().any(|other| is_same_run(run, other)))
+    {
+        eprintln!(
+            "megadir: '{}' is old and new at once, so this difference is 0 whatever was measured",
+            run.name
+        );
+    }
     let compared = between(&runs(&old), &runs(&new));
     let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
     check(args, &compared)?;
@@ -226,8 +234,7 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 /// Two copies would hide the variance between runs.
 fn once_each<'l>(mut runs: impl Iterator<Item = &'l Loaded> + Clone) -> Result<(), CliError> {
     while let Some(run) = runs.next() {
-        let same = |other: &&Loaded| is_same(&run.opened.report.record, &other.opened.report.record);
-        if let Some(other) = runs.clone().find(same) {
+        if let Some(other) = runs.clone().find(|other| is_same_run(run, other)) {
             return Err(CliError::nothing_ran(format!(
                 "'{}' and '{}' are the same run; name each run once",
                 run.name, other.name
@@ -235,6 +242,10 @@ fn once_each<'l>(mut runs: impl Iterator<Item = &'l Loaded> + Clone) -> Result<(
         }
     }
     Ok(())
+}
+
+fn is_same_run(run: &Loaded, other: &Loaded) -> bool {
+    is_same(&run.opened.report.record, &other.opened.report.record)
 }
 
 fn check(args: &Args, compared: &Between) -> Result<(), CliError> {

@@ -29,9 +29,9 @@ pub(crate) struct Args {
     /// Records of runs, also compressed by gzip
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = FIRST_SCREEN, value_parser = formats())]
-    format: String,
+    /// Output format [default: by the ending of --output, e.g. page.html, else screen]
+    #[arg(short, long, value_name = "FORMAT", value_parser = formats())]
+    format: Option<String>,
     /// Print every comparison and warning, as --format table
     #[arg(short, long, conflicts_with = "format")]
     verbose: bool,
@@ -76,7 +76,11 @@ fn parse_chart(text: &str) -> Result<(String, usize), String> {
 /// only as text or Markdown, because other formats have no way to follow each other. A damaged record is reported as
 /// far as it could be read, with another exit code.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let name = if args.verbose { AT_LENGTH } else { &args.format };
+    let name = match (&args.format, args.verbose) {
+        (Some(name), _) => name,
+        (None, true) => AT_LENGTH,
+        (None, false) => args.output.as_deref().and_then(named_by).unwrap_or(FIRST_SCREEN),
+    };
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     refuse_if(&[(args.chart.is_some() && format.name != "svg", "--chart needs --format svg")])?;
     if let Some(missing) = format.missing {
@@ -119,6 +123,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         }
     }
     Ok(code)
+}
+
+/// The first format with this ending. Text of a terminal has the ending of several, and is the default anyway.
+fn named_by(output: &Path) -> Option<&'static str> {
+    let ending = output.extension()?.to_str()?.to_ascii_lowercase();
+    FORMATS.iter().find(|format| format.extension == ending).map(|format| format.name)
 }
 
 pub(crate) fn check_export(name: &str) -> Result<(), CliError> {

@@ -282,14 +282,14 @@ impl Counted {
             _ => format!("more than {UNCONFIRMED_MAX} entries"),
         };
         let stays = match paths {
-            Paths::Named([_]) => "the directory itself stays",
-            _ => "the directories themselves stay",
+            Paths::Named([_]) => "not the directory itself",
+            _ => "not the directories themselves",
         };
         match (conditions, only_contents) {
             (Some(conditions), _) => {
-                format!("remove {number} at and below {text} that meet {conditions}; {stays}")
+                format!("remove {number} at and below {text} that meet {conditions}, but {stays}")
             }
-            (None, true) => format!("remove the contents of {text} ({number}); {stays}"),
+            (None, true) => format!("remove the contents of {text} ({number}), but {stays}"),
             (None, false) => format!("remove {text} ({number})"),
         }
     }
@@ -343,21 +343,21 @@ mod tests {
                 Some("--older-than=2592000s"),
                 false
             )),
-            "megadir: remove at least 1 001 entries at and below 'a' that meet\n  --older-than=2592000s; the directory itself stays? [y/N] "
+            "megadir: remove at least 1 001 entries at and below 'a' that meet\n  --older-than=2592000s, but not the directory itself? [y/N] "
         );
         let whole = Counted { entries: 54_321, ..Counted::default() };
         assert_eq!(
             question(&whole.description(Paths::Named(&paths[..1]), Some("--match=core"), false)),
-            "megadir: remove 54 321 entries at and below 'a' that meet --match=core; the\n  directory itself stays? [y/N] "
+            "megadir: remove 54 321 entries at and below 'a' that meet --match=core, but not\n  the directory itself? [y/N] "
         );
         let long = Path::new("/srv/old files of the year 2025/spool of the first machine");
         assert_eq!(
             question(&many(None).description(Paths::Named(&[long]), None, true)),
-            "megadir: remove the contents of\n  '/srv/old files of the year 2025/spool of the first machine' (more than 1000\n  entries); the directory itself stays? [y/N] "
+            "megadir: remove the contents of\n  '/srv/old files of the year 2025/spool of the first machine' (more than 1000\n  entries), but not the directory itself? [y/N] "
         );
         assert_eq!(
             question(&many(None).description(Paths::Named(&paths[..1]), None, true)),
-            "megadir: remove the contents of 'a' (more than 1000 entries); the directory\n  itself stays? [y/N] "
+            "megadir: remove the contents of 'a' (more than 1000 entries), but not the\n  directory itself? [y/N] "
         );
     }
 

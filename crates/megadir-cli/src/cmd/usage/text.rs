@@ -168,7 +168,8 @@ fn rest_name(answer: &Answer<'_>, listed: &[&Directory], rest: &Sum, look: Look)
         parts.push(look.counted(files, "file", "files"));
     }
     if above > 0 {
-        parts.push(look.counted(above, "directory above", "directories above"));
+        let and = if parts.is_empty() { "the" } else { "and the" };
+        parts.push(format!("{and} {}", look.counted(above, "directory above", "directories above")));
     }
     format!("... {}", parts.join(", "))
 }

@@ -171,6 +171,41 @@ fn data_after_the_end_of_a_record_is_reported() {
 }
 
 #[test]
+fn the_ending_of_the_output_selects_the_format_of_a_report() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    write(at, "run", &quiet());
+    for (ending, begin) in [("html", "<!doctype html>"), ("csv", "epoch,"), ("json", "{"), ("md", "# ")] {
+        let file = format!("report.{ending}");
+        let output = output_of(at, &["bench", "report", "run", "--output", &file]);
+        assert_eq!(output.status.code(), Some(0), "{ending}");
+        let text = std::fs::read_to_string(at.join(&file)).expect("written");
+        assert!(text.to_lowercase().starts_with(begin), "{ending}: {}", &text[..text.len().min(80)]);
+    }
+    for (file, options) in [("plain.txt", &[][..]), ("forced.html", &["--format", "screen"])] {
+        let arguments = [&["bench", "report", "run", "--output", file], options].concat();
+        assert_eq!(output_of(at, &arguments).status.code(), Some(0), "{file}");
+        let screen = output_of(at, &["bench", "report", "run"]).stdout;
+        assert_eq!(std::fs::read(at.join(file)).expect("written"), screen, "{file}");
+    }
+}
+
+#[test]
+fn a_run_that_is_compared_with_itself_is_mentioned() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    write(at, "run", &quiet());
+    write(at, "next", &like(&quiet(), 2, 1.0));
+    let errors = |new: &str| {
+        let output = output_of(at, &["bench", "compare", "run", new, "--across"]);
+        assert_eq!(output.status.code(), Some(0), "{new}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(errors("run").contains("'run' is old and new at once"), "{}", errors("run"));
+    assert_eq!(errors("next"), "");
+}
+
+#[test]
 fn several_runs_a_side_are_compared_over_runs() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();

@@ -95,7 +95,7 @@ fn few_entries_are_removed_without_a_question() {
     assert_eq!(code, Some(130), "{shown}");
     assert!(
         shown.contains(
-            "remove 1 100 entries at and below 't' that meet --type=file; the directory itself stays? [y/N]"
+            "remove 1 100 entries at and below 't' that meet --type=file, but not the directory itself? [y/N]"
         ),
         "{shown}"
     );
@@ -128,8 +128,8 @@ fn files_that_are_named_are_judged_and_counted() {
         assert_eq!(code, Some(130), "{shown}");
         assert!(
             shown.contains(&format!(
-                "remove at least 1 001 entries at and below the paths listed in 'list' that meet {words}; \
-                 the directories themselves stay? [y/N]"
+                "remove at least 1 001 entries at and below the paths listed in 'list' that meet {words}, \
+                 but not the directories themselves? [y/N]"
             )),
             "{shown}"
         );

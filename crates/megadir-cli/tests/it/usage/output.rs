@@ -141,10 +141,10 @@ fn the_rows_of_the_screen_add_up_and_directories_are_not_called_files() {
     let scratch = wide();
     let out = text(&run(scratch.path(), &["usage", "-n", "3", "t"]).quiet());
     // The listed ones are 'large' and two others: 28 directories with a file each are left, and 't/alone'.
-    assert!(out.contains("  ... 28 more directories, 29 files, 3 directories above\n"), "{out}");
+    assert!(out.contains("  ... 28 more directories, 29 files, and the 3 directories above\n"), "{out}");
     assert!(out.contains("  29 directories with entries not listed (-n N lists more)\n"), "{out}");
     let all = text(&run(scratch.path(), &["usage", "-n", "40", "t"]).quiet());
-    assert!(all.contains("  ... 1 file, 31 directories above\n"), "{all}");
+    assert!(all.contains("  ... 1 file, and the 31 directories above\n"), "{all}");
     assert!(!all.contains("not listed"), "{all}");
 }
 
