@@ -130,6 +130,10 @@ const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 /// The racy rule: equal times prove nothing within one clock tick of the start of the scan, because a file
 /// written right after its examination keeps its time. See git's `Documentation/technical/racy-git.txt`.
 ///
+/// Multigrain timestamps (Linux 6.13) do not end that. A time that was looked at differs from the next one, but a write sets its
+/// times before it copies the data, so that an examination within a write has the new times and the old contents. And the time of
+/// such a write is that of the last tick, as long as nobody looked at the file before.
+///
 /// The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted machine, and
 /// the stored precision. If a server's clock stamps the files, it counts from the newest time in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
