@@ -415,6 +415,28 @@ fn options_set_output_preparation_shell_and_tree() {
 }
 
 #[test]
+fn parameters_make_one_arm_for_each_combination_and_variables_reach_the_commands() {
+    let scratch = Scratch::new();
+    let commands =
+        ["sh -c 'test \"$GREETING\" = hello=1 && sleep 0.0{ms}; echo {word}'", "echo {word}", "echo a"];
+    let options = ["--same", "unequal", "--env", "GREETING=hello=1", "--entries", "1", "--rounds", "2"];
+    let parameters = ["--parameter", "ms=01,02", "--parameter", "word=a,b", "-N", "first"];
+    let run = scratch.commands(&commands, &[&options[..], &parameters].concat());
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    for name in ["first, ms=01, word=a", "first, ms=02, word=b", "echo a", "echo b"] {
+        assert!(run.samples(name).count() >= 2, "{name}: {}", run.table);
+    }
+    let arms = run.record.header.plan.arms.iter().filter(|arm| arm.role != Role::Control);
+    let environments = arms.filter_map(|arm| match &arm.work {
+        Work::Command(work) => Some(work.environment.get("GREETING").cloned()),
+        _ => None,
+    });
+    let environments: Vec<_> = environments.collect();
+    assert_eq!(environments.len(), 7, "{environments:?}");
+    assert!(environments.iter().all(|value| value.as_deref() == Some("hello=1")), "{environments:?}");
+}
+
+#[test]
 fn peak_memory_is_the_programs_own() {
     let scratch = Scratch::new();
     let large = "dd if=/dev/zero of=/dev/null bs=64M count=1";
@@ -515,6 +537,13 @@ fn mistakes_in_a_study_of_commands_are_named() {
         (&["ls {dir}", "-N", "a", "-N", "b"][..], "-N was given 2 times for 1 commands"),
         (&["ls {dir}", "--timeout", "0s"], "no command could finish in time"),
         (&["ls {dir}", "--same", "lins"], "lines"),
+        (&["ls {dir}", "--parameter", "depth=1,2"], "no command has {depth}"),
+        (&["ls {dir}", "--parameter", "dir=a,b"], "{dir} has a meaning already"),
+        (&["ls -{x} {dir}", "--parameter", "x=a,a"], "each value must be there"),
+        (&["ls -{x} {dir}", "--parameter", "x"], "NAME=VALUE"),
+        (&["ls -{x} {dir}", "--parameter", "x=a", "--parameter", "x=b"], "given twice"),
+        (&["ls {dir}", "--env", "LC_ALL"], "LC_ALL=C"),
+        (&["ls {dir}", "--env", "A=1", "--env", "A=2"], "--env A was given twice"),
         (&[" "], "the command is empty"),
         (&["ls {dir}", "--export", "parquets"], "markdown"),
     ] {

@@ -18,6 +18,8 @@ use crate::exit::{self, CliError, refuse_if};
 
 const ENTRIES: u64 = 100_000;
 const ROUNDS: u32 = 30;
+/// Names in braces that every command line may have.
+const PLACEHOLDERS: [&str; 4] = ["dir", "n", "out", "megadir"];
 
 /// Measure command lines, e.g. 'ls -U {dir}' 'find {dir}'
 ///
@@ -48,6 +50,12 @@ pub(crate) struct Args {
     /// The commands change or remove the files, which are created again before each run
     #[arg(long)]
     changes: bool,
+    /// Measure each command that has {NAME} once with each value; several give every combination
+    #[arg(long = "parameter", value_name = "NAME=VALUE,...", value_parser = parameter)]
+    parameters: Vec<Parameter>,
+    /// Variable of the commands' environment; the record has it, unless --share is given
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
     /// Command to run before each run, not timed
     #[arg(long, value_name = "COMMAND")]
     prepare: Option<String>,
@@ -73,6 +81,43 @@ pub(crate) struct Args {
     despite_warnings: bool,
     #[command(flatten)]
     run: RunArgs,
+}
+
+/// `{name}` of command lines, and the values in its place.
+#[derive(Clone, Debug, PartialEq)]
+struct Parameter {
+    placeholder: String,
+    name: String,
+    values: Vec<String>,
+}
+
+/// Values have no braces, so that no value can be taken for another placeholder.
+fn parameter(text: &str) -> Result<Parameter, String> {
+    let wrong = || "expected NAME=VALUE,VALUE,..., e.g. threads=1,2,4".to_owned();
+    let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+    if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    {
+        return Err(wrong());
+    }
+    if PLACEHOLDERS.contains(&name) {
+        return Err(format!("{{{name}}} has a meaning already: give the parameter another name"));
+    }
+    let values: Vec<String> = values.split(',').map(str::to_owned).collect();
+    let is_wrong = |(at, value): (usize, &String)| {
+        value.is_empty() || value.contains(['{', '}']) || values[..at].contains(value)
+    };
+    if values.iter().enumerate().any(is_wrong) {
+        return Err("each value must be there, without braces, and once".into());
+    }
+    Ok(Parameter { placeholder: format!("{{{name}}}"), name: name.to_owned(), values })
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    if name.is_empty() || text.contains('\0') {
+        return Err("expected NAME=VALUE, e.g. LC_ALL=C".into());
+    }
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -109,10 +154,9 @@ impl Args {
         }
         refuse_if(&[(self.timeout == 0, "--timeout 0s: no command could finish in time")])?;
         let parse = |line: &String| CommandLine::parse(line, self.shell).map_err(CliError::usage);
-        let lines = self.commands.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let arms = self.arms()?;
+        let lines = arms.iter().map(|arm| parse(&arm.run)).collect::<Result<Vec<_>, _>>()?;
         self.prepare.iter().try_for_each(|line| parse(line).map(drop))?;
-        let names = self.names.iter().cloned().map(Some).chain(std::iter::repeat(None));
-        let arm = |(run, name): (&String, Option<String>)| CommandArm { name, run: run.clone() };
         let group = CommandGroup {
             name: "commands".into(),
             title: "Which command is fastest?".into(),
@@ -125,7 +169,7 @@ impl Args {
             exit_code: self.exit_code,
             timeout_s: self.timeout,
             spread: None,
-            arms: self.commands.iter().zip(names).map(arm).collect(),
+            arms,
         };
         let uses = ["{dir}", "{n}"].iter().any(|name| lines.iter().any(|line| line.names(name)));
         let size = SizeSpec {
@@ -155,8 +199,51 @@ impl Args {
                 redone_fraction_max: 0.2,
             },
             data: Made::flat(NameScheme::Md5, 0),
-            kind: Kind::Command(CommandSpec { environment: BTreeMap::new(), groups: vec![group] }),
+            kind: Kind::Command(CommandSpec { environment: self.environment()?, groups: vec![group] }),
         };
         Ok(study)
+    }
+
+    /// The commands in their order, each once for every combination of the parameters that it has. A name that was given
+    /// gets the values behind it, since names of arms are unique.
+    fn arms(&self) -> Result<Vec<CommandArm>, CliError> {
+        for (at, Parameter { placeholder, name, .. }) in self.parameters.iter().enumerate() {
+            if self.parameters[..at].iter().any(|other| other.name == *name) {
+                return Err(CliError::usage(format!(
+                    "--parameter {name} was given twice: write all values in one"
+                )));
+            }
+            if !self.commands.iter().any(|command| command.contains(placeholder)) {
+                return Err(CliError::usage(format!("--parameter {name}: no command has {placeholder}")));
+            }
+        }
+        let names = self.names.iter().cloned().map(Some).chain(std::iter::repeat(None));
+        let mut arms = Vec::new();
+        for (run, name) in self.commands.iter().zip(names) {
+            let mut combinations = vec![CommandArm { name, run: run.clone() }];
+            for Parameter { placeholder, name, values } in &self.parameters {
+                if !run.contains(placeholder) {
+                    continue;
+                }
+                let with = |arm: &CommandArm, value: &String| CommandArm {
+                    name: arm.name.as_ref().map(|given| format!("{given}, {name}={value}")),
+                    run: arm.run.replace(placeholder, value),
+                };
+                let each = |arm: &CommandArm| values.iter().map(|value| with(arm, value)).collect::<Vec<_>>();
+                combinations = combinations.iter().flat_map(each).collect();
+            }
+            arms.extend(combinations);
+        }
+        Ok(arms)
+    }
+
+    fn environment(&self) -> Result<BTreeMap<String, String>, CliError> {
+        let mut environment = BTreeMap::new();
+        for (name, value) in &self.environment {
+            if environment.insert(name.clone(), value.clone()).is_some() {
+                return Err(CliError::usage(format!("--env {name} was given twice")));
+            }
+        }
+        Ok(environment)
     }
 }
