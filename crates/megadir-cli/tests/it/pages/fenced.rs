@@ -167,6 +167,13 @@ const BLOCKS: &[Block] = &[
     (
         "docs/commands.md",
         &[(
+            "megadir bench commands 'find {dir} -maxdepth {depth}' 'ls -U {dir}' --parameter depth=1,2 --env LC_ALL=C",
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 --warm-up 1 ")]),
+        )],
+    ),
+    (
+        "docs/commands.md",
+        &[(
             "megadir bench commands --changes 'rm -rf {dir}' 'find {dir} -delete' --layout per-directory:1000",
             Smaller(&[("commands ", "commands --entries 50 --rounds 7 --warm-up 1 "), ("1000", "10")]),
         )],
