@@ -40,11 +40,13 @@ pub enum FileSystem {
     Refs,
     /// ZFS.
     Zfs,
+    /// NetApp's WAFL, which lies behind NFS or SMB and is known only if it is stated.
+    Wafl,
     /// Any other file system, by its magic number; 0 if it has none.
     Other(u64),
 }
 
-const KNOWN: [(u64, FileSystem, &str); 35] = [
+const KNOWN: [(u64, FileSystem, &str); 36] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
     (0x9123_683e, FileSystem::Btrfs, "btrfs"),
@@ -65,6 +67,8 @@ const KNOWN: [(u64, FileSystem, &str); 35] = [
     // From the boot sector, since Windows has no such numbers.
     (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
+    // No statfs reports this number of more than 32 bits: clients see a server.
+    (1 << 32, FileSystem::Wafl, "wafl"),
     // Only `mount_traits` has rules for these.
     (0x0102_1997, FileSystem::Other(0x0102_1997), "9p"),
     (0x7371_7368, FileSystem::Other(0x7371_7368), "squashfs"),

@@ -106,6 +106,8 @@ pub enum Details {
     Xfs(Fact<u64>),
     /// btrfs, with its chunks; `None` if they are not in sysfs.
     Btrfs(Option<BtrfsSpace>),
+    /// WAFL, with the volume's `maxdirsize` in bytes.
+    Wafl(Fact<u64>),
     /// overlayfs whose upper layer is not visible, with the reason.
     Overlay(String),
     /// Any other file system.
@@ -275,7 +277,7 @@ impl Facts {
     pub(crate) fn ext4(&self) -> Option<&Ext4> {
         match &self.details {
             Details::Ext4(ext4) => Some(ext4),
-            Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => None,
+            _ => None,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | tmpfs | 2^31 entries; inodes end first | read from the source |
 //! | FAT32, exFAT | 65 536 and 8 388 608 records of 32 bytes | read from the source |
 //! | NTFS, ZFS | 2^32 - 1 files of a volume; 2^48 entries | documented |
+//! | WAFL (NetApp) | the volume's maxdirsize: 4 to 5 M entries in 320 MiB | documented, and the size of the directory |
 //! | overlayfs | the upper layer's | looked up if visible |
 //! | NFS | the server's | not visible |
 //!
@@ -104,6 +105,7 @@ pub static MODELS: &[&Model] = &[
     &others::FAT,
     &others::NTFS,
     &others::ZFS,
+    &others::WAFL,
     &others::OVERLAY,
     &others::NFS,
     &others::REISERFS,

@@ -1,7 +1,7 @@
 //! All but ext4: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
-use super::cure::Trap;
+use super::cure::{Cure, Trap, spread};
 use super::facts::{Details, Facts};
 use super::model::{Ceiling, Gauge, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
@@ -27,6 +27,50 @@ pub(super) static ZFS: Model = Model {
         numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
     },
 };
+
+/// Documented: 320 MiB, the default, are "approximately 4-5 million files" (Azure NetApp Files, directory sizes). Not tested.
+pub(super) static WAFL: Model = Model {
+    file_system: FileSystem::Wafl,
+    about: "a directory of 320 MiB (maxdirsize) has 4 to 5 million entries; documented, not tested",
+    judge: |facts, _churn| wafl(facts),
+};
+
+const WAFL_DOCUMENTED_BYTES: f64 = (320_u64 << 20) as f64;
+const WAFL_DOCUMENTED_ENTRIES: (f64, f64) = (4e6, 5e6);
+/// Fewer entries show little of the size of one: a directory begins with a block of 4096 bytes.
+const WAFL_ENTRIES_MIN: u64 = 10_000;
+
+/// The client sees the size of the directory, which never shrinks: with enough entries it shows at most how large one is,
+/// so that the number that fits is at least what follows.
+fn wafl(facts: &Facts) -> Judgement {
+    let Details::Wafl(limit) = &facts.details else { return Judgement::default() };
+    let gauge = Gauge {
+        bytes: facts.directory_bytes,
+        full_bytes: limit.value,
+        basis: Basis::of(&[&limit.basis], "maxdirsize"),
+    };
+    let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
+    let of_documented = |entries: f64| entries * limit.value as f64 / WAFL_DOCUMENTED_BYTES;
+    let (few, many) = WAFL_DOCUMENTED_ENTRIES;
+    let (all, basis) = if now.likely >= WAFL_ENTRIES_MIN && facts.directory_bytes > 0 {
+        let fitting = |entries: u64| entries as f64 * limit.value as f64 / facts.directory_bytes as f64;
+        let highest = fitting(now.high).max(of_documented(many));
+        let how = "maxdirsize, and the directory's size for its entries";
+        (Span::rounded(fitting(now.likely), fitting(now.low), highest), Basis::of(&[&limit.basis], how))
+    } else {
+        let all = Span::rounded(of_documented((few + many) / 2.0), of_documented(few), of_documented(many));
+        (
+            all,
+            Basis::new(Known::Assumed, "4 to 5 million entries in 320 MiB, documented; long names take more"),
+        )
+    };
+    let text = "At maxdirsize creates fail with \"No space left on device\" or \"File too large\" (EFBIG), although space is \
+                free, and an emptied directory stays as large as it was.";
+    let raise = "raise it (volume modify -maxdir-size, ONTAP), which cannot be taken back for this directory";
+    let trap = Trap { name: "maxdirsize", text: text.to_owned(), cures: vec![spread(), Cure::new(raise)] };
+    let judgement = limited(Limit::DirectorySize, all, now, gauge.used(), basis);
+    Judgement { gauge: Some(gauge), traps: vec![trap], ..judgement }
+}
 
 /// A directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory runs out first.
 pub(super) static TMPFS: Model = Model {

@@ -16,7 +16,7 @@ const HOW: &str = "as stated";
 /// File system in place of the one that the client sees, such as `ext4:block=4k,large_dir`.
 ///
 /// The text is a name, then comma-separated options after a colon: `block=SIZE` (the block size of ext4, the
-/// directory block size of XFS), and features of ext4 by their names in mke2fs; `^feature` is a missing one.
+/// directory block size of XFS), `maxdirsize=SIZE` of WAFL, and features of ext4 by their names in mke2fs; `^feature` is a missing one.
 /// Other features are as mke2fs sets them.
 ///
 /// ```
@@ -35,7 +35,9 @@ pub struct Stated {
 }
 
 /// File systems whose limits a model knows without seeing them.
-const NAMES: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "vfat", "exfat", "ntfs", "zfs"];
+const NAMES: [&str; 9] = ["ext4", "xfs", "btrfs", "tmpfs", "vfat", "exfat", "ntfs", "zfs", "wafl"];
+/// Default of ONTAP.
+const MAXDIRSIZE_BYTES: u64 = 320 << 20;
 
 const FEATURES: [&str; 6] = ["dir_index", "large_dir", "metadata_csum", "dir_nlink", "casefold", "encrypt"];
 
@@ -46,6 +48,14 @@ fn block(text: &str, least: u64) -> Result<u64, String> {
         size => {
             Err(format!("block={text}: {size} bytes are no block size: write a power of two, {least} to 64k"))
         }
+    }
+}
+
+/// A directory has at least a block, and ONTAP takes no more than 4 GiB.
+fn directory_size(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        size if (BLOCK_BYTES..=4 << 30).contains(&size) => Ok(size),
+        size => Err(format!("maxdirsize={text}: {size} bytes: write 4k to 4g, e.g. 320m")),
     }
 }
 
@@ -68,6 +78,7 @@ impl FromStr for Stated {
             encrypted: false,
         };
         let mut block_bytes = BLOCK_BYTES;
+        let mut maxdirsize = Fact::new(MAXDIRSIZE_BYTES, Known::Assumed, "the default");
         let (has_blocks, features): (_, &[&str]) = match file_system {
             FileSystem::Ext4 => (true, &FEATURES),
             FileSystem::Xfs => (true, &[]),
@@ -97,6 +108,12 @@ impl FromStr for Stated {
                     "casefold" => ext4.casefolded = is_set,
                     _ => ext4.encrypted = is_set,
                 },
+                Some(("maxdirsize", size)) if file_system == FileSystem::Wafl && is_set => {
+                    maxdirsize = Fact::new(directory_size(size)?, Known::Given, HOW);
+                }
+                _ if file_system == FileSystem::Wafl => {
+                    return Err(format!("unknown option '{option}' of {name}: expected maxdirsize=SIZE"));
+                }
                 _ if !has_blocks => return Err(format!("{name} has no options, so '{option}' says nothing")),
                 _ => {
                     let known = std::iter::once("block=SIZE").chain(features.iter().copied());
@@ -110,6 +127,7 @@ impl FromStr for Stated {
             FileSystem::Ext4 => Details::Ext4(ext4),
             FileSystem::Xfs => Details::Xfs(Fact::new(block_bytes, Known::Given, HOW)),
             FileSystem::Btrfs => Details::Btrfs(None),
+            FileSystem::Wafl => Details::Wafl(maxdirsize),
             _ => Details::None,
         };
         Ok(Self { file_system, details, block_bytes: has_blocks.then_some(block_bytes) })
@@ -189,11 +207,36 @@ mod tests {
             ("ext4:block=x", "'x' is not a size"),
             ("xfs:large_dir", "expected one of block=SIZE"),
             ("zfs:block=4k", "zfs has no options"),
+            ("wafl:block=4k", "expected maxdirsize=SIZE"),
+            ("wafl:maxdirsize=8g", "write 4k to 4g"),
+            ("ext4:maxdirsize=8g", "unknown option 'maxdirsize=8g' of ext4"),
             ("ext4:large_dir,^large_dir", "'large_dir' is stated twice"),
         ] {
             let error = text.parse::<Stated>().unwrap_err();
             assert!(error.contains(words) && error.lines().count() == 1, "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn entries_of_wafl_follow_from_maxdirsize_and_the_size_of_the_directory() {
+        let judged = |text: &str, entries: u64, directory_bytes: u64| {
+            let mut facts = facts("32");
+            facts.file_system = FileSystem::Nfs;
+            facts.directory_bytes = directory_bytes;
+            facts.entries.as_mut().unwrap().value = crate::limits::Span::exact(entries);
+            stated(text).apply(&mut facts);
+            Limits::judge(facts, false)
+        };
+        let few = judged("wafl", 100, 8192).judgement.capacity.unwrap();
+        assert_eq!((few.value.low, few.value.high, few.basis.known), (4_000_000, 5_000_000, Known::Assumed));
+        let twice = judged("wafl:maxdirsize=640m", 100, 8192).judgement.capacity.unwrap();
+        assert_eq!((twice.value.low, twice.value.high), (8_000_000, 10_000_000));
+        // A million entries of 100 bytes each: at least 3 355 443 fit, and no more than are documented.
+        let many = judged("wafl:maxdirsize=320m", 1_000_000, 100_000_000);
+        let capacity = many.judgement.capacity.as_ref().unwrap();
+        assert_eq!((capacity.value.low, capacity.value.high), (3_355_443, 5_000_000));
+        assert_eq!(many.judgement.gauge.as_ref().unwrap().full_bytes, 320 << 20);
+        assert!(many.judgement.traps[0].text.contains("EFBIG"));
     }
 
     #[test]

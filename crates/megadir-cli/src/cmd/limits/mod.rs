@@ -54,8 +54,8 @@ pub(crate) struct Args {
 
     /// Assume that DIR is on this file system, such as the server's behind NFS or Lustre: ext4:block=4k,large_dir or xfs
     ///
-    /// A name (ext4, xfs, btrfs, tmpfs, vfat, exfat, ntfs, zfs), then options: block=SIZE (of ext4, and directory blocks
-    /// of xfs), and of ext4 dir_index, large_dir, metadata_csum, dir_nlink, casefold and encrypt, each as mke2fs sets it
+    /// A name (ext4, xfs, btrfs, tmpfs, vfat, exfat, ntfs, zfs, wafl), then options: block=SIZE (of ext4, and directory blocks
+    /// of xfs), maxdirsize=SIZE of wafl, and of ext4 dir_index, large_dir, metadata_csum, dir_nlink, casefold and encrypt, each as mke2fs sets it
     /// unless named, and ^large_dir etc. without it. Entries, names, blocks and inodes are those that the client sees.
     #[arg(long = "as", value_name = "FS")]
     stated: Option<Stated>,

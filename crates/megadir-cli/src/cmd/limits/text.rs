@@ -147,7 +147,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     if let Some(gauge) = &limits.judgement.gauge {
         let note = match facts.details {
             _ if facts.seen_as.is_some_and(|seen| seen != FileSystem::Nfs) => "computed from the entries",
-            Details::Ext4(_) => "the directory's size, which never shrinks",
+            Details::Ext4(_) | Details::Wafl(_) => "the directory's size, which never shrinks",
             _ => "the directory's size",
         };
         let (now, full) = (sizes::text(gauge.bytes), sizes::text(gauge.full_bytes));
