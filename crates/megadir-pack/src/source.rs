@@ -373,7 +373,7 @@ impl Source {
 }
 
 /// Extended attributes of an open file or directory; none where the file system has none.
-fn attributes_of(file: impl AsFd) -> rustix::io::Result<Attributes> {
+pub(crate) fn attributes_of(file: impl AsFd) -> rustix::io::Result<Attributes> {
     let file = file.as_fd();
     let mut names = [0; 1024];
     let names = match rustix::fs::flistxattr(file, &mut names) {

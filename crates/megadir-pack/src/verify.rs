@@ -2,6 +2,7 @@
 //! the same members from the shards. With a tree, the rows of the index are compared with it.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -51,42 +52,68 @@ pub fn verify(
     let index = index_path(path);
     let source = options.source.map(Dir::open).transpose()?;
     let Pack { shards, .. } = Pack::open(path)?;
-    let mut check = Check { shards, watch, verified: Verified::default(), flow: ControlFlow::Continue(()) };
-    let spill = |error| spill_error(&std::env::temp_dir(), error);
-    let mut places = Sorter::new(SORT_BYTES, std::env::temp_dir());
-    let mut rows = PackIndex::open(&index)?;
-    while let Some((row, stored)) = rows.next_row()? {
-        let entry = Entry::of(&row, stored);
-        match stored {
-            Some(stored) => {
-                let key = [&place_key(&stored)[..], &entry.path_key()].concat();
-                places.add(&key, &entry.item()).map_err(spill)?;
-                if let Some(error) = &entry.error {
-                    let reason = format!("not all of its contents are in the pack ({error})");
-                    check.problem(&shown(&entry), &reason);
-                }
-            }
-            None => {
-                let reason = entry.error.as_deref().unwrap_or("its row has no place");
-                check.problem(&shown(&entry), &format!("it is not in the pack ({reason})"));
-            }
-        }
-        if check.flow.is_break() {
-            return Ok(None);
-        }
+    let mut check = Check::new(shards, watch);
+    check.members(&index, Unpacked::IsProblem)?;
+    if check.flow.is_continue() {
+        check.strangers()?;
     }
-    let mut last = Last::default();
-    places.finish(spill, |key, item| {
-        let entry = key.get(PLACE_BYTES..).and_then(|key| Entry::from_path(key, item));
-        check.member(&entry.ok_or_else(|| not_an_entry("read", &index))?, &mut last)?;
-        Ok(check.flow.is_continue())
-    })?;
-    check.ends(&last);
-    check.strangers()?;
     if let (Some(source), ControlFlow::Continue(())) = (&source, check.flow) {
         check.tree(&index, source, options)?;
     }
     Ok(check.flow.is_continue().then_some(check.verified))
+}
+
+/// Rows of the index without a place in the shards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unpacked {
+    IsProblem,
+    IsIgnored,
+}
+
+/// Members that are not as the index has them.
+///
+/// If a shard has very many of these, as a missing one has, only its number is kept: then all of its
+/// members count as damaged. So memory is bounded, whatever is damaged.
+#[derive(Debug, Default)]
+pub(crate) struct Damaged {
+    shards: HashSet<u32>,
+    places: HashSet<(u32, u64)>,
+    /// Number of places in each shard.
+    counts: HashMap<u32, usize>,
+}
+
+/// Damaged members of a shard that are kept one by one.
+const DAMAGED_MAX: usize = 10_000;
+
+impl Damaged {
+    fn add(&mut self, stored: &Stored) {
+        let count = self.counts.entry(stored.shard).or_default();
+        *count += 1;
+        if *count > DAMAGED_MAX {
+            self.add_shard(stored.shard);
+        } else {
+            self.places.insert((stored.shard, stored.header_offset));
+        }
+    }
+
+    fn add_shard(&mut self, shard: u32) {
+        if self.shards.insert(shard) {
+            self.places.retain(|(of, _)| *of != shard);
+        }
+    }
+
+    pub(crate) fn has(&self, stored: &Stored) -> bool {
+        self.shards.contains(&stored.shard) || self.places.contains(&(stored.shard, stored.header_offset))
+    }
+}
+
+/// Reads all members as [`verify`] does, and returns which are damaged, with the number of problems; `None` if `watch` requested a stop.
+/// Entries without a place are no problems here. Errors: the index cannot be read.
+pub(crate) fn damaged(path: &Path, watch: &mut VerifyWatch<'_>) -> Result<Option<(Damaged, u64)>> {
+    let Pack { shards, .. } = Pack::open(path)?;
+    let mut check = Check::new(shards, watch);
+    check.members(&index_path(path), Unpacked::IsIgnored)?;
+    Ok(check.flow.is_continue().then_some((check.damaged, check.verified.problems)))
 }
 
 pub(crate) const PLACE_BYTES: usize = 12;
@@ -118,14 +145,60 @@ struct Last {
     begun: u32,
 }
 
+/// A verification in progress. Problems go to `watch` one by one and are counted in `verified`; `damaged` has their places, for a
+/// removal that must leave the files of these. `flow` keeps a stop that was requested in the middle of a pass.
 struct Check<'w> {
     shards: OpenShards,
     watch: &'w mut VerifyWatch<'w>,
     verified: Verified,
+    damaged: Damaged,
     flow: ControlFlow<()>,
 }
 
-impl Check<'_> {
+impl<'w> Check<'w> {
+    fn new(shards: OpenShards, watch: &'w mut VerifyWatch<'w>) -> Self {
+        let (verified, damaged) = (Verified::default(), Damaged::default());
+        Self { shards, watch, verified, damaged, flow: ControlFlow::Continue(()) }
+    }
+
+    /// Reads every member in the order of the shards, and the ends of these. A stop that was requested leaves it early.
+    ///
+    /// The rows of the index ascend by path, so they are sorted by their places first, in temporary files if there are many.
+    fn members(&mut self, index: &Path, unpacked: Unpacked) -> Result<()> {
+        let spill = |error| spill_error(&std::env::temp_dir(), error);
+        let mut places = Sorter::new(SORT_BYTES, std::env::temp_dir());
+        let mut rows = PackIndex::open(index)?;
+        while let Some((row, stored)) = rows.next_row()? {
+            let entry = Entry::of(&row, stored);
+            match stored {
+                Some(stored) => {
+                    let key = [&place_key(&stored)[..], &entry.path_key()].concat();
+                    places.add(&key, &entry.item()).map_err(spill)?;
+                    if let Some(error) = entry.error.as_ref().filter(|_| unpacked == Unpacked::IsProblem) {
+                        let reason = format!("not all of its contents are in the pack ({error})");
+                        self.problem(&shown(&entry), &reason);
+                    }
+                }
+                None if unpacked == Unpacked::IsProblem => {
+                    let reason = entry.error.as_deref().unwrap_or("its row has no place");
+                    self.problem(&shown(&entry), &format!("it is not in the pack ({reason})"));
+                }
+                None => {}
+            }
+            if self.flow.is_break() {
+                return Ok(());
+            }
+        }
+        let mut last = Last::default();
+        places.finish(spill, |key, item| {
+            let entry = key.get(PLACE_BYTES..).and_then(|key| Entry::from_path(key, item));
+            self.member(&entry.ok_or_else(|| not_an_entry("read", index))?, &mut last)?;
+            Ok(self.flow.is_continue())
+        })?;
+        self.ends(&last);
+        Ok(())
+    }
+
     fn problem(&mut self, path: &Path, reason: &str) {
         self.report(&Error::new("verify", path, ErrorKind::Malformed, reason));
     }
@@ -137,7 +210,8 @@ impl Check<'_> {
         }
     }
 
-    /// An error about a member is a problem; the next one may be whole.
+    /// Verifies one member. An error about it is a problem, and its place is noted as damaged; the next member may be whole, so
+    /// that reading continues with that.
     fn member(&mut self, entry: &Entry, last: &mut Last) -> Result<()> {
         let Some(stored) = entry.stored else { return Ok(()) };
         if last.begun == 0 || stored.shard != last.shard {
@@ -152,8 +226,12 @@ impl Check<'_> {
                 self.verified.entries += 1;
                 self.verified.bytes += bytes;
             }
-            Ok(Err(reason)) => self.problem(&shown(entry), &reason),
+            Ok(Err(reason)) => {
+                self.damaged.add(&stored);
+                self.problem(&shown(entry), &reason);
+            }
             Err(error) => {
+                self.damaged.add(&stored);
                 let error = Error::new("verify", &shown(entry), ErrorKind::Malformed, error.to_string());
                 self.report(&error);
             }
@@ -285,6 +363,7 @@ impl Check<'_> {
             }
         });
         if let Err(error) = ended {
+            self.damaged.add_shard(last.shard);
             self.report(&error);
         }
     }

@@ -79,6 +79,13 @@ impl Failure {
         Self { path: Some(path.to_vec()), reason }
     }
 
+    pub(in crate::cmd) fn write(&self, object: &mut Object<'_>) {
+        if let Some(path) = &self.path {
+            object.name("path", path);
+        }
+        object.string("reason", &self.reason);
+    }
+
     pub(in crate::cmd) fn of_message(message: &str) -> Self {
         Self { path: None, reason: message.to_owned() }
     }
@@ -86,12 +93,7 @@ impl Failure {
 
 /// `failed`, and the number of failures that it leaves out.
 pub(in crate::cmd) fn list_failures(object: &mut Object<'_>, kept: &[Failure], all: u64) {
-    object.list("failed", kept, |row, failure| {
-        if let Some(path) = &failure.path {
-            row.name("path", path);
-        }
-        row.string("reason", &failure.reason);
-    });
+    object.list("failed", kept, |row, failure| failure.write(row));
     object.raw("failed_left_out", all - kept.len() as u64);
 }
 

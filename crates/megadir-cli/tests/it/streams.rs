@@ -16,6 +16,7 @@ const PRINTS: &[&[&str]] = &[
     &["make", "new", "-n", "5", "--dry-run"],
     &["remove", "tree/b", "--yes", "--json"],
     &["remove", "tree", "--dry-run"],
+    &["remove", "--packed", "packed", "--dry-run"],
     &["layout", "tree"],
     &["layout", "tree", "--verify", "--layout", "flat", "--json"],
     &["reshard", "tree", "--dry-run", "--from", "flat", "--to", "digest:1"],

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `engine/` | threads join each directory with its rows and compare them; memory holds the directories in progress and the changes |
 //! | `proof.rs` | equal times that prove nothing (racy), and numbers that identify a file: on NTFS under Windows only the file ID |
+//! | `evidence.rs` | a single entry against its row: the same, changed, or only its contents decide |
 //! | `settle.rs` | the only module that knows about renames: pairs removed entries with added ones, directories first |
 //! | `two.rs`, `source.rs` | two inventories as one source of pairs of blocks, where names and facts of the newer block replace a listing |
 //! | `gains.rs` | sums per path before renames are detected, so that they are the difference of two `usage` runs |
@@ -23,6 +24,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod engine;
+mod evidence;
 mod fields;
 mod gains;
 mod hash;
@@ -36,6 +38,7 @@ pub(crate) mod source;
 mod two;
 
 pub use compare::{check_first_root, compare};
+pub use evidence::{Evidence, Sameness};
 pub use fields::Fields;
 pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};

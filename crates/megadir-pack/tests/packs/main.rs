@@ -5,6 +5,7 @@
 mod described;
 mod hostile;
 mod others;
+mod removed;
 mod resumed;
 mod round_trip;
 

@@ -55,8 +55,14 @@ fn a_shard_with_a_changed_file_is_packed_again() {
     let (source, pack) = (directory.path().join("source"), directory.path().join("pack"));
     tree(&source, 1000);
     stopped(&source, &pack, 500);
-    fs::write(source.join("file-00000"), "other").unwrap();
-    fs::remove_file(source.join("file-00300")).unwrap();
+    // The first shard has the lowest inode, which need not be that of the first name: others may have freed some meanwhile.
+    let inode = |path: &std::path::PathBuf| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+    let files = fs::read_dir(&source).unwrap().map(|entry| entry.unwrap().path());
+    let first = files.min_by_key(inode).unwrap();
+    fs::write(&first, "other").unwrap();
+    let removed =
+        ["file-00300", "file-00301"].map(|name| source.join(name)).into_iter().find(|path| *path != first);
+    fs::remove_file(removed.unwrap()).unwrap();
     fs::write(source.join("new"), "new").unwrap();
     let (found, failures) = packed(&source, &pack, SHARD_BYTES);
     assert_eq!((found.kept_shards, found.entries, failures), (0, 1001, vec![]));

@@ -29,7 +29,7 @@
 //! * Parent directories stay open. A directory with too many subdirectories is read further through its own handle.
 //! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure.
 //!
-//! [`budget`] selects the files that have to go from a cache. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
+//! [`budget`] selects the files that have to go from a cache. [`single`] removes entries by their paths, each compared by the caller. [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
 //! of an entry and refuses protected ones.
 
 #[cfg(any(target_os = "linux", windows))]
@@ -42,6 +42,8 @@ pub mod budget;
 mod engine;
 pub mod policy;
 mod progress;
+#[cfg(target_os = "linux")]
+pub mod single;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target;
 

@@ -25,13 +25,13 @@ const WITHOUT_LIST: [&str; 4] = ["json", "quiet", "log", "engine"];
 /// '/', '.', '..', mount points (except with --contents), the current directory and its parents; on Windows, roots of volumes and shares,
 /// the user's profile and the Windows directory.
 #[derive(clap::Args)]
-#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others. budget: with --keep-within, measure (bytes or files), limit, now, is_met and others; else, and after an interruption, null.")))]
+#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others. budget: with --keep-within, measure (bytes or files), limit, now, is_met and others; else, and after an interruption, null. packed: with --packed, stay (number of entries), changed, not_packed, damaged, unread, problems (of the pack) and stayed (paths and reasons of up to 1000); else null.")))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some entries could not be removed, or the rest does not fit a budget; 2 usage, or a refused path; 3 no path exists or can be opened; \
+Exit codes: 0 done; 1 some entries could not be removed, the rest does not fit a budget, or a pack is damaged; 2 usage, or a refused path; 3 no path exists or can be opened; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Files and directories to remove
-    #[arg(value_name = "PATH", required_unless_present = "files0_from", conflicts_with = "files0_from")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["files0_from", "packed"], conflicts_with = "files0_from")]
     pub(super) paths: Vec<OsString>,
     /// Read NUL-terminated paths from FILE ('-': standard input), as printed by find -print0
     ///
@@ -73,6 +73,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BUDGET", value_parser = budget, help_heading = "Selection")]
     #[arg(conflicts_with_all = ["contents", "renew", "detach", "keep_newest", "cross_mounts", "files0_from"])]
     pub(super) keep_within: Option<Budget>,
+    /// Remove from the directory PATH what PACK holds, whole and unchanged: a directory of 'megadir pack create', or its index.parquet
+    ///
+    /// PATH is the directory that was packed; by default, the one at the path in the index. The whole pack is read and compared with its
+    /// hashes first, then its index with the tree. An entry goes if its member is whole and its inode number, size, mtime, ctime, mode and owner are those
+    /// in the index; where these prove nothing, because the file system makes up inode numbers or the file changed just before it
+    /// was packed, also its contents are read and compared. What changed, is not in the pack or is damaged in it stays, and is named. Directories that
+    /// are in the pack go if they are empty by then; PATH stays, and so do the files of the pack. Conditions cannot be given. The exit
+    /// code is 1 if the pack is damaged, or something could not be read or removed.
+    #[arg(long, value_name = "PACK", help_heading = "Selection")]
+    #[arg(conflicts_with_all = ["contents", "renew", "detach", "keep_newest", "keep_within", "cross_mounts", "files0_from"])]
+    #[arg(conflicts_with_all = conditions::IDS)]
+    pub(super) packed: Option<PathBuf>,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -150,7 +162,7 @@ impl Args {
 
     /// The named directory stays, and may be a mount point.
     pub(super) fn takes_contents(&self) -> bool {
-        self.contents || self.keep_within.is_some()
+        self.contents || self.keep_within.is_some() || self.packed.is_some()
     }
 
     /// Options that would take the directory as a whole, or more than one directory. The parser waives a requirement for an option that
@@ -200,6 +212,15 @@ impl Args {
             (
                 self.keep_within.is_some() && self.paths.len() != 1,
                 "--keep-within: give one directory, because a budget is for one (run it for each)",
+            ),
+            (cfg!(not(target_os = "linux")) && self.packed.is_some(), "--packed: needs Linux, as packs do"),
+            (
+                self.packed.is_some() && self.engine.is_some(),
+                "--packed: --engine mpi divides the tree, and no process has the whole index; leave --engine out",
+            ),
+            (
+                self.packed.is_some() && self.paths.len() > 1,
+                "--packed: give one directory, because a pack is of one (run it for each)",
             ),
             (cfg!(windows) && self.keep_newest.is_some(), "--keep-newest: unavailable on Windows"),
             (

@@ -5,9 +5,14 @@ mod aside;
 mod budget;
 mod confirm;
 mod log;
+#[cfg(target_os = "linux")]
+mod packed;
 mod run;
 mod source;
+mod stayed;
 mod summary;
+#[cfg(target_os = "linux")]
+mod unread;
 #[cfg(target_os = "linux")]
 mod within;
 
@@ -38,6 +43,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let uses_by = args.keep_newest.is_some() || args.keep_within.is_some();
     let conditions = args.conditions.conditions(named, uses_by)?;
     let here = guards(args);
+    #[cfg(target_os = "linux")]
+    if let Some(pack) = &args.packed {
+        return packed::run(args, pack, &here);
+    }
     let source = Source::open(args, &here)?;
     #[cfg(target_os = "linux")]
     if let Some(budget) = args.keep_within {

@@ -12,10 +12,9 @@ use megadir::{Conditions, Error, ErrorKind};
 use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
-use super::budget::Kept;
 use super::log::{Log, lock};
 use super::source::{BadPath, Source};
-use super::summary::Summary;
+use super::summary::{Part, Summary};
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::mass_change::{Failure, is_hollow, size_kept};
@@ -68,11 +67,11 @@ pub(super) fn run(
         megadir::io_priority::make_idle()?;
     }
     reported(args, Summary::new(args), interrupt, |results, progress| {
-        each(args, &mut source, conditions, results, progress).map(|()| None)
+        each(args, &mut source, conditions, results, progress).map(|()| Part::None)
     })
 }
 
-/// Removes by `work`, which returns the state of a budget, and prints the summary.
+/// Removes by `work`, which returns its part of the summary, and prints the summary.
 ///
 /// Starts the shared state, does the work while a second thread draws and looks for interrupts, and prints the
 /// summary whatever happened: some entries may be gone by then. A beat is given only if the counts changed, so that a
@@ -82,7 +81,7 @@ pub(super) fn reported(
     args: &Args,
     summary: Summary,
     interrupt: &Interrupt,
-    work: impl FnOnce(&Results, &remove::Progress) -> Result<Option<Kept>, CliError> + Send,
+    work: impl FnOnce(&Results, &remove::Progress) -> Result<Part, CliError> + Send,
 ) -> Result<u8, CliError> {
     let started = Instant::now();
     let results = Results {
@@ -108,7 +107,7 @@ pub(super) fn reported(
     drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let done = done.map(|kept| summary.budget = kept);
+    let done = done.map(|part| summary.part = part);
     summary.finish(progress.counts(), started.elapsed(), interrupt.is_requested());
     let logged = results.log.finish();
     // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.

@@ -70,6 +70,17 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
+    /// Target of a path that is not of the command line, or is the only one. Errors: it is missing or refused.
+    #[cfg(target_os = "linux")]
+    pub(super) fn target(args: &'a Args, here: &'a Guards, path: &Path) -> Result<Target, CliError> {
+        let bytes = names::from_os(path.as_os_str());
+        Resolver::check(bytes).map_err(|refusal| refused(bytes, &refusal).error)?;
+        let (held, taken) = (VecDeque::new(), Taken::default());
+        let (links, resolver) = (Links::Followed, Resolver::new(Links::Followed));
+        let mut source = Self { args, here, held, rest: &[], list: None, links, resolver, taken };
+        source.find(bytes).map_err(|astray| astray.error)
+    }
+
     /// The one target. Errors: there is none, because the path is missing or refused, or several.
     #[cfg(target_os = "linux")]
     pub(super) fn only_target(&self) -> Result<&Target, CliError> {

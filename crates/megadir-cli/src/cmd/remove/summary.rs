@@ -8,6 +8,7 @@ use megadir_tasks::Removal;
 
 use super::args::Args;
 use super::budget::Kept;
+use super::stayed::Stayed;
 use crate::cmd::amount::{grouped, plural, seconds};
 use crate::cmd::conditions::shell_word;
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
@@ -15,6 +16,28 @@ use crate::exit::{self, CliError};
 use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
+
+/// Part of the summary that only some runs have.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "budgets and packs are of Linux only"))]
+#[derive(Debug, Default)]
+pub(super) enum Part {
+    #[default]
+    None,
+    /// `--keep-within`
+    Budget(Kept),
+    /// `--packed`
+    Packed(Stayed),
+}
+
+impl Part {
+    fn budget(&self) -> Option<&Kept> {
+        if let Self::Budget(kept) = self { Some(kept) } else { None }
+    }
+
+    fn packed(&self) -> Option<&Stayed> {
+        if let Self::Packed(stayed) = self { Some(stayed) } else { None }
+    }
+}
 
 /// `attempted` are targets that were found. `kept` has the first failures for JSON, up to `KEPT_MAX`, and `failures`
 /// counts all. `looked` is set if attributes were read, without which the freed bytes are unknown.
@@ -36,7 +59,9 @@ pub(super) struct Summary {
     interrupted: bool,
     /// The removed directory has another name, and the old name may be in use again.
     aside: bool,
-    pub(super) budget: Option<Kept>,
+    pub(super) part: Part,
+    /// Failures that the line has in another place.
+    failures_before: u64,
     /// Line to type that removes matching directories with all they hold.
     way_to_filled: Option<String>,
     /// Condition --path-match.
@@ -55,6 +80,7 @@ impl Summary {
             way_to_filled: way_to_filled(args),
             by_path: args.conditions.matches_paths(),
             looked: args.keep_within.is_some()
+                || args.packed.is_some()
                 || args.dry_run
                 || args.conditions.any_on_attributes()
                 || args.keep_newest.is_some(),
@@ -72,6 +98,7 @@ impl Summary {
     /// Failures before the removal; some are kept.
     #[cfg(target_os = "linux")]
     pub(super) fn failed_before(&mut self, (kept, count): (Vec<Failure>, u64)) {
+        self.failures_before = count;
         self.failures += count.saturating_sub(kept.len() as u64);
         kept.into_iter().for_each(|failure| self.failed(failure));
     }
@@ -95,14 +122,14 @@ impl Summary {
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.failures, self.attempted) {
             (true, _, _) => exit::INTERRUPTED,
-            (_, 0, _) if self.is_within_budget() => exit::DONE,
+            (_, 0, _) if self.is_as_requested() => exit::DONE,
             (_, _, 0) if self.worst != exit::DONE => self.worst,
             _ => exit::SOME_FAILED,
         }
     }
 
-    fn is_within_budget(&self) -> bool {
-        self.budget.as_ref().is_none_or(Kept::is_met)
+    fn is_as_requested(&self) -> bool {
+        self.part.budget().is_none_or(Kept::is_met) && self.part.packed().is_none_or(Stayed::is_sound)
     }
 
     /// The result of a dry run goes to standard output, because the user asked for it; the summary of a removal
@@ -177,13 +204,18 @@ impl Summary {
         } else {
             line.push_str(&in_time(removed, self.elapsed));
         }
-        if self.failures > 0 {
-            let _ = write!(line, "; {} could not be removed", grouped(self.failures));
+        let is_of_pack = matches!(self.part, Part::Packed(_));
+        let failures = if is_of_pack { self.failures - self.failures_before } else { self.failures };
+        if failures > 0 {
+            let _ = write!(line, "; {} could not be removed", grouped(failures));
         }
         if counts.directories_kept > 0 {
             let _ = write!(line, "; {}", stay(counts.directories_kept));
         }
-        if let Some(budget) = self.budget.as_ref().filter(|_| !self.interrupted) {
+        if let Some(words) = self.part.packed().and_then(Stayed::words) {
+            let _ = write!(line, "; {words}");
+        }
+        if let Some(budget) = self.part.budget().filter(|_| !self.interrupted) {
             let _ = write!(line, "; {}", budget.words(self.dry_run));
         }
         line
@@ -201,7 +233,8 @@ impl Summary {
             object.raw("mounts", counts.mounts);
             object.raw("directories_kept", counts.directories_kept);
             object.raw("directories_filled", counts.directories_filled);
-            object.part_or_null("budget", self.budget.as_ref(), |object, budget| budget.write(object));
+            object.part_or_null("budget", self.part.budget(), |object, budget| budget.write(object));
+            object.part_or_null("packed", self.part.packed(), |object, stayed| stayed.write(object));
             object.raw("interrupted", self.interrupted);
             object.raw("elapsed_s", format_args!("{:.6}", self.elapsed.as_secs_f64()));
             list_failures(object, &self.kept, self.failures);
@@ -210,7 +243,11 @@ impl Summary {
 }
 
 fn way_to_filled(args: &Args) -> Option<String> {
-    if args.paths.is_empty() || args.keep_newest.is_some() || args.keep_within.is_some() {
+    if args.paths.is_empty()
+        || args.keep_newest.is_some()
+        || args.keep_within.is_some()
+        || args.packed.is_some()
+    {
         return None;
     }
     let globs = args.conditions.only_globs()?;
@@ -245,7 +282,8 @@ mod tests {
             elapsed: Duration::from_secs(4),
             interrupted: false,
             aside: false,
-            budget: None,
+            part: Part::None,
+            failures_before: 0,
             way_to_filled: None,
             by_path: false,
         }

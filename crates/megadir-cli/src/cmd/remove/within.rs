@@ -14,14 +14,14 @@ use super::budget::{Kept, text};
 use super::confirm::ALTERNATIVES;
 use super::run::{Results, options, reported};
 use super::source::Source;
-use super::summary::Summary;
+use super::summary::{Part, Summary};
+use super::unread::Unread;
 use crate::cmd::amount::{grouped, plural};
-use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::interruptible;
-use crate::cmd::mass_change::{Failure, KEPT_MAX, UNCONFIRMED_MAX, request_confirmation};
+use crate::cmd::mass_change::{UNCONFIRMED_MAX, request_confirmation};
 use crate::cmd::progress::Progress;
-use crate::exit::{CliError, describe};
-use crate::ui::message::{quoted, reason, unexamined};
+use crate::exit::CliError;
+use crate::ui::message::quoted;
 use crate::ui::sizes;
 
 /// Selection, question, removal, each with an end of its own: before the removal Ctrl-C ends the program at once, as
@@ -45,7 +45,7 @@ pub(super) fn run(
     if !args.change.quiet {
         mention_access_times(&directory, by);
     }
-    let mut unread = Unread::new(args);
+    let mut unread = Unread::new(args.change.all_errors);
     let Some(mut selection) = selected(&directory, &select_options, args, &mut unread)? else {
         return Err(CliError::interrupted("nothing was removed"));
     };
@@ -59,7 +59,10 @@ pub(super) fn run(
     interruptible(|interrupt| {
         reported(args, summary, interrupt, |results, progress| {
             let is_counted = removed(args, &mut selection, results, progress);
-            Ok(is_counted.then(|| Kept::new(selection.outcome(), budget, &target.path)))
+            Ok(match is_counted {
+                true => Part::Budget(Kept::new(selection.outcome(), budget, &target.path)),
+                false => Part::None,
+            })
         })
     })
 }
@@ -162,38 +165,5 @@ fn mention_linked(args: &Args, outcome: &Outcome) {
             "megadir: {files} ({} on disk): removing one name frees nothing",
             sizes::text(linked.bytes)
         );
-    }
-}
-
-/// Failures of the pass that selects. They are reported before the question, once, and end in exit code 1 whatever is removed.
-struct Unread {
-    kept: Vec<Failure>,
-    count: u64,
-    complaints: ErrorLimiter,
-}
-
-impl Unread {
-    fn new(args: &Args) -> Self {
-        Self { kept: Vec::new(), count: 0, complaints: ErrorLimiter::new(args.change.all_errors) }
-    }
-
-    fn note(&mut self, event: &TreeEvent<'_>) {
-        match *event {
-            TreeEvent::Failed(error) => self.add(Failure::of(error), 1, || describe(error)),
-            TreeEvent::Unexamined { directory, first, errno, count } => {
-                let reason = reason(&std::io::Error::from_raw_os_error(errno));
-                let failure = Failure::of_message(&format!("examine: {reason}"));
-                self.add(failure, count, || unexamined(directory, first, count, &reason));
-            }
-            TreeEvent::Read(_) | TreeEvent::Written(_) | TreeEvent::OtherMount(_) => {}
-        }
-    }
-
-    fn add(&mut self, failure: Failure, count: u64, message: impl FnOnce() -> String) {
-        self.complaints.print(&failure.reason, count, message);
-        self.count += count;
-        if self.kept.len() < KEPT_MAX {
-            self.kept.push(failure);
-        }
     }
 }

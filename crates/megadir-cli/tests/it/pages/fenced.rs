@@ -27,6 +27,8 @@ const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
 
 const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `backup` run it");
 
+const REMOVED: Held = Elsewhere("needs the tree that was packed; the tests `remove::packed` run it");
+
 const IN_PARTS: Held = Elsewhere("needs a folder of parts; the tests `parts` run it");
 
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
@@ -311,6 +313,14 @@ const BLOCKS: &[Block] = &[
             ("megadir pack cat packed notes.txt", Smaller(&[("notes.txt", "one")])),
             ("megadir list -r --match '*.txt' packed/index.parquet", Runs),
             ("megadir pack extract --match '*.txt' packed restored", Smaller(&[("'*.txt'", "one")])),
+            ("megadir remove --packed packed project", REMOVED),
+        ],
+    ),
+    (
+        "docs/pack.md",
+        &[
+            ("megadir remove --packed packed --dry-run project", REMOVED),
+            ("megadir remove --packed packed project", REMOVED),
         ],
     ),
     (

@@ -10,6 +10,7 @@ mod killed;
 mod listed;
 mod network;
 mod options;
+mod packed;
 mod permissions;
 mod purge;
 mod question;

@@ -90,6 +90,7 @@ fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result
 }
 
 const WANTED: StatMask = StatMask::TYPE
+    .union(StatMask::MODE)
     .union(StatMask::MODIFIED)
     .union(StatMask::ACCESSED)
     .union(StatMask::CHANGED)
@@ -173,8 +174,8 @@ pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> 
 }
 
 /// As [`facts_of_open`], by the server, whatever the client's cache.
-pub(in crate::remove) fn facts_of_open_at_the_server(directory: &Directory) -> Result<Attributes, Errno> {
-    facts_of_open_by(directory, AtFlags::STATX_FORCE_SYNC)
+pub(in crate::remove) fn facts_of_open_at_the_server(file: &Directory) -> Result<Attributes, Errno> {
+    facts_of_open_by(file, AtFlags::STATX_FORCE_SYNC)
 }
 
 fn facts_of_open_by(directory: &Directory, sync: AtFlags) -> Result<Attributes, Errno> {

@@ -15,6 +15,7 @@ pub(super) fn rate(options: &RemoveOptions<'_>) -> Option<NonZeroU32> {
 
 /// Slot that a thread holds among those of the rate, and the pause that it still has to make. Each thread that removes has its own; the
 /// slots of all are dealt out by the progress.
+#[derive(Debug)]
 pub(in crate::remove) struct Turn<'p> {
     progress: &'p Progress,
     rate: Option<NonZeroU32>,
