@@ -25,7 +25,7 @@ pub(crate) mod compare;
 pub(crate) mod engine;
 mod fields;
 mod gains;
-mod hash;
+pub(crate) mod hash;
 mod keep;
 mod only;
 mod proof;
