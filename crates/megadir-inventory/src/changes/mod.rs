@@ -228,6 +228,16 @@ impl Compared {
         !self.changes.is_empty()
     }
 
+    /// Takes out fields, and entries that are `modified` in nothing else. Everything else stays: entries that were added, removed or renamed, or have
+    /// another type.
+    pub fn ignore(&mut self, fields: Fields) {
+        self.changes.retain_mut(|change| {
+            let before = change.fields;
+            change.fields = before.without(fields);
+            change.kind != ChangeKind::Modified || !change.fields.is_empty() || before.is_empty()
+        });
+    }
+
     /// Returns the number of changes of one kind.
     pub fn count(&self, kind: ChangeKind) -> usize {
         self.changes.iter().filter(|change| change.kind == kind).count()
