@@ -39,6 +39,21 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("changes", "megadir changes project.parquet", "Show what changed since the inventory"),
     ("changes", "megadir changes project.parquet --update", "Then make the inventory current"),
     ("changes", "megadir changes project.parquet --gains", "Show which directories gained the most entries"),
+    (
+        "compare",
+        "megadir compare project copy",
+        "Show what the copy lacks, and what differs in size or mtime",
+    ),
+    (
+        "compare",
+        "megadir compare packed/index.parquet project --by contents,mode --exit-code",
+        "Compare contents with the hashes of a pack; exit code 10 if they differ",
+    ),
+    (
+        "compare",
+        "megadir compare project copy --only missing,differs --paths -0 | xargs -0 -r ls -d",
+        "Pass what has to be copied to another program",
+    ),
     ("pack", "megadir pack create project project.pack", "Pack a tree into tar files with an index"),
     ("pack", "megadir pack verify project.pack project", "Compare the pack with its index and with the tree"),
     (

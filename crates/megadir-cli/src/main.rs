@@ -31,8 +31,8 @@ use ui::message::quoted;
 /// condition was met; 11 it could not be judged; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
-// The commands fill the screen of -h, which therefore has no empty line before the usage.
-#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n\n{all-args}{after-help}")]
+// The commands fill the screen of -h, which therefore has no empty line before and after the usage.
+#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n{all-args}{after-help}")]
 struct Cli {
     #[command(subcommand)]
     command: cmd::Command,

@@ -21,8 +21,12 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["du", "tree", "top", "ncdu", "dust", "dua", "gdu", "space"], "'megadir usage DIR'"),
     (&["df", "inodes", "limit", "full"], "'megadir limits DIR'"),
     (
-        &["diff", "compare", "status", "changed"],
-        "'megadir scan DIR --output FILE.parquet' now, and 'megadir changes FILE.parquet' later; for records of benchmarks 'megadir bench compare'",
+        &["diff", "cmp", "rdiff", "verify"],
+        "'megadir compare A B' for two directories; for one, 'megadir scan DIR --output FILE.parquet' now and 'megadir changes FILE.parquet' later",
+    ),
+    (
+        &["status", "changed"],
+        "'megadir scan DIR --output FILE.parquet' now, and 'megadir changes FILE.parquet' later",
     ),
     (&["delete", "rm", "del", "unlink", "rmdir"], "'megadir remove PATH'"),
     (&["empty", "clear"], "'megadir remove --contents DIR'"),

@@ -3,6 +3,7 @@
 //! * [`scan()`] reads trees into a [`Sink`] of [`Row`]s; [`Writer`] writes a Parquet file, [`Inventory`] reads
 //!   it.
 //! * [`changes`] compares a tree with an inventory; [`Snapshot`] is an inventory in memory.
+//! * [`copies`] compares a tree with its copy, by relative path.
 //! * `Lists` writes lists of a tree for programs that copy in parallel.
 //! * [`Replacement`] replaces a file atomically; [`Sorter`] sorts more rows than fit in memory.
 //!
@@ -16,6 +17,7 @@
 //! | `file/` | the Parquet file: schema, encoding, writer, reader, folders of parts |
 //! | `block/`, `snapshot.rs` | the rows of one directory with random access; an inventory in memory |
 //! | `changes/` | comparison with a tree or with another inventory |
+//! | `copies/` | comparison with a copy: two trees, two inventories, or one of each |
 //! | `usage.rs`, `split.rs`, `volumes.rs` | sums from an inventory; lists for copies; device numbers that survive a remount |
 //! | `replacement.rs`, `recognize.rs`, `open_at_once.rs` | files that are replaced atomically, recognised, or opened without waiting for a pipe |
 
@@ -28,6 +30,7 @@ struct ChangesPage;
 
 mod block;
 pub mod changes;
+pub mod copies;
 mod file;
 mod metadata;
 mod open_at_once;

@@ -273,7 +273,11 @@ pub(in crate::cmd) fn refuse_unreturned(
 }
 
 /// A path as the command prints it would match nothing, and an exclusion would protect nothing.
-fn refuse_whole_paths(option: &str, globs: &Globs, directory: &Path) -> Result<(), CliError> {
+pub(in crate::cmd) fn refuse_whole_paths(
+    option: &str,
+    globs: &Globs,
+    directory: &Path,
+) -> Result<(), CliError> {
     let typed = directory.to_string_lossy();
     let start = typed.trim_end_matches(std::path::is_separator);
     let mut globs = globs.texts().iter();
@@ -289,7 +293,7 @@ fn refuse_whole_paths(option: &str, globs: &Globs, directory: &Path) -> Result<(
     }
 }
 
-fn globs(
+pub(in crate::cmd) fn globs(
     option: &str,
     given: &[OsString],
     compile: impl Fn(&[&str]) -> Result<Globs, BadGlob>,

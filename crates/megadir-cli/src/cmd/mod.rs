@@ -2,7 +2,7 @@
 //!
 //! | subject | modules |
 //! |---|---|
-//! | read a directory or a tree | `list`, `usage`, `scan`, `changes`, `limits`, `layout`, `backends` |
+//! | read a directory or a tree | `list`, `usage`, `scan`, `changes`, `compare`, `limits`, `layout`, `backends` |
 //! | pack one | `pack` |
 //! | change one | `make`, `remove`, `reshard`; `mass_change` has the options, the question and the failures that the last two share |
 //! | choose and measure | `advise`, `bench` |
@@ -23,6 +23,7 @@ mod amount;
 mod backends;
 mod bench;
 mod changes;
+mod compare;
 mod conditions;
 mod doctor;
 pub(crate) mod engine;
@@ -139,6 +140,7 @@ pub(crate) enum Command {
     Usage(Deferred<usage::Args>),
     Scan(Deferred<scan::Args>),
     Changes(Deferred<changes::Args>),
+    Compare(Deferred<compare::Args>),
     #[cfg_attr(
         not(target_os = "linux"),
         command(about = "Pack a tree of very many files into tar files with an index (needs Linux)")
@@ -172,6 +174,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, CliError> {
         Command::Usage(args) => start(true, args.writes(), || usage::run(args)),
         Command::Scan(args) => start(args.prints(), args.writes(), || scan::run(args)),
         Command::Changes(args) => start(!args.quiet, args.writes(), || changes::run(args)),
+        Command::Compare(args) => start(!args.quiet, false, || compare::run(args)),
         Command::Pack(args) => pack::run(args),
         Command::Limits(args) => start(!args.quiet, args.writes(), || limits::run(args)),
         Command::Advise(args) => start(true, true, || advise::run(args)),

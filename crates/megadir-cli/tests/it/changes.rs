@@ -487,3 +487,33 @@ fn device_nodes_and_whiteouts_are_no_suspects() {
     }
     run(at, &["changes", "-q", "d.parquet"]).quiet();
 }
+
+#[test]
+fn ignored_fields_leave_the_true_differences_of_a_copy_and_after_chmod() {
+    let lab = Lab::new();
+    let copy = lab.scratch.path().join("copy");
+    let line =
+        "cp -a tree copy; echo 55 > copy/d/c; rm copy/b; echo new > copy/d/below/new; chmod 600 copy/a";
+    shell(lab.scratch.path(), line).quiet();
+    let words = |options: &[&str]| {
+        let output = lab.changes(&[&["copy", "--any-root"], options].concat());
+        let text = String::from_utf8(output.stdout).unwrap().replace("copy/", "");
+        let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        (lines.collect::<Vec<_>>(), output.status.code())
+    };
+    let expected = ["modified a (mode)", "removed b", "modified d/c (size, mtime)", "added d/below/new"];
+    let (mut found, code) = words(&["--ignore", "ctime,inode,links"]);
+    found.sort();
+    let mut expected = expected.map(str::to_owned);
+    expected.sort();
+    assert_eq!((found, code), (expected.to_vec(), Some(0)));
+    let all = words(&[]).0;
+    assert!(all.len() > 4 && all.iter().any(|line| line.contains("inode")), "{all:?}");
+    fs::remove_dir_all(copy).unwrap();
+    shell(lab.scratch.path(), "chmod -R go-rwx tree").quiet();
+    assert!(lab.changes(&["--quiet"]).status.code() == Some(10));
+    assert_eq!(lab.changes(&["--quiet", "--ignore", "ctime,mode"]).status.code(), Some(0));
+    assert_eq!(lab.changes(&["--quiet", "--ignore", "mode"]).status.code(), Some(10));
+    lab.refused(&["--ignore", "atime"], 2);
+    lab.refused(&["--ignore", "ctime", "--update"], 2);
+}

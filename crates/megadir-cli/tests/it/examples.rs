@@ -43,6 +43,7 @@ fn fixture(with_records: bool) -> TempDir {
     std::fs::write(at.join("project/left.tmp"), "").unwrap();
     std::fs::write(at.join("project/notes.txt"), "a line\n").unwrap();
     run(at, &["pack", "create", "project", "packed", "--quiet"]).quiet();
+    assert!(Command::new("cp").args(["-a", "project", "copy"]).current_dir(at).status().unwrap().success());
     run(at, &["scan", "project", "--output", "project.parquet", "--quiet"]).quiet();
     if !with_records {
         return directory;

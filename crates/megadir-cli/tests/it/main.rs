@@ -29,6 +29,8 @@ mod cold;
 #[cfg(target_os = "linux")]
 mod commands;
 #[cfg(target_os = "linux")]
+mod compare;
+#[cfg(target_os = "linux")]
 mod conditions;
 #[cfg(target_os = "linux")]
 mod deep;

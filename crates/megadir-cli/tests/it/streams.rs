@@ -26,6 +26,8 @@ const PRINTS: &[&[&str]] = &[
     &["changes", "inventory"],
     &["changes", "inventory", "--json"],
     &["changes", "inventory", "--update"],
+    &["compare", "inventory", "tree"],
+    &["compare", "inventory", "tree", "--json"],
     &["limits", "tree"],
     &["limits", "tree", "--json"],
     &["limits", "tree", "--watch=1s", "--warn-at=100%"],

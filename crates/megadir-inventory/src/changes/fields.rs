@@ -65,6 +65,16 @@ impl Fields {
         Self(self.0 & !other.0)
     }
 
+    /// Names of all fields, in the order of the output.
+    pub fn all_names() -> impl Iterator<Item = &'static str> + Clone {
+        NAMES.iter().map(|row| row.1)
+    }
+
+    /// The field of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
     /// Names of the fields, e.g. `size` or `mtime`.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)

@@ -180,7 +180,7 @@ impl Parents {
     }
 }
 
-pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
+pub(crate) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
     let mut directory = root.again()?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
         directory = directory.open_below(name)?;
@@ -207,23 +207,23 @@ fn hash_file(mut file: std::fs::File) -> std::io::Result<([u8; 32], Option<u64>)
 }
 
 #[cfg(unix)]
-fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
+pub(crate) fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
     use rustix::fs::{Mode, OFlags, openat};
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(openat(parent, name, flags, Mode::empty())?.into())
 }
 
 #[cfg(windows)]
-fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
+pub(crate) fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
     parent.open_file_below(name)
 }
 
 #[cfg(unix)]
-fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(rustix::fs::readlinkat(parent, name, Vec::new())?.into_bytes())
 }
 
 #[cfg(windows)]
-fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec())
 }

@@ -27,7 +27,7 @@ pub(crate) mod engine;
 mod evidence;
 mod fields;
 mod gains;
-mod hash;
+pub(crate) mod hash;
 mod keep;
 mod only;
 mod proof;
@@ -229,6 +229,16 @@ impl Compared {
     /// `true` if there is any change or suspect.
     pub fn is_changed(&self) -> bool {
         !self.changes.is_empty()
+    }
+
+    /// Takes out fields, and entries that are `modified` in nothing else. Everything else stays: entries that were added, removed or renamed, or have
+    /// another type.
+    pub fn ignore(&mut self, fields: Fields) {
+        self.changes.retain_mut(|change| {
+            let before = change.fields;
+            change.fields = before.without(fields);
+            change.kind != ChangeKind::Modified || !change.fields.is_empty() || before.is_empty()
+        });
     }
 
     /// Returns the number of changes of one kind.

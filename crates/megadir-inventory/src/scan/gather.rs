@@ -208,7 +208,7 @@ impl<'o> Gather<'o> {
     }
 }
 
-fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
+pub(crate) fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     let rest = path.strip_prefix(prefix).unwrap_or(path);
     let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };
     let start = rest.iter().position(|byte| !separators.contains(byte)).unwrap_or(rest.len());

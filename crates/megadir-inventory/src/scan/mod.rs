@@ -51,6 +51,7 @@ pub(crate) use self::clock::{granule_ns, granule_of};
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
 use self::gather::Gather;
+pub(crate) use self::gather::relative;
 pub use self::part::{PartScan, PartTree, TreeEnd};
 pub(crate) use self::shared::Shared;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};

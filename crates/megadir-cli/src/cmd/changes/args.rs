@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use megadir::nearest::choices;
 use megadir_inventory::Inventory;
-use megadir_inventory::changes::ChangeKind;
+use megadir_inventory::changes::{ChangeKind, Fields};
 
 use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
@@ -19,8 +19,12 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
     found.ok_or_else(|| choices(text, ChangeKind::ALL.into_iter().map(ChangeKind::name)))
 }
 
+fn field(text: &str) -> Result<Fields, String> {
+    Fields::from_name(text).ok_or_else(|| choices(text, Fields::all_names()))
+}
+
 /// They exclude `--gains` and what needs it.
-const WITHOUT_GAINS: [&str; 5] = ["paths", "null", "quiet", "only", "files0_from"];
+const WITHOUT_GAINS: [&str; 6] = ["paths", "null", "quiet", "only", "ignore", "files0_from"];
 
 /// Show changes of a tree since its inventory was written
 ///
@@ -58,6 +62,12 @@ pub(crate) struct Args {
     /// Report only changes of these kinds, comma-separated: added, removed, modified, renamed, type-changed, suspect
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind, conflicts_with = "update")]
     pub(super) only: Vec<ChangeKind>,
+    /// Do not compare these fields, comma-separated: size, mtime, ctime, inode, mode, owner, links, contents
+    ///
+    /// After 'cp -a' to another place, --any-root --ignore ctime,inode,links leaves true differences, and after 'chmod -R' --ignore ctime,mode. Without ctime, a file of the same
+    /// size whose mtime was set back is not detected.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = field, conflicts_with = "update")]
+    pub(super) ignore: Vec<Fields>,
     /// Print the path of each changed entry and nothing else, relative to the tree: for rsync --files-from and tar -T
     ///
     /// A path that begins with # or ; has ./ before it, because rsync takes it for a comment. A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md has recipes.
@@ -89,7 +99,7 @@ pub(crate) struct Args {
     pub(super) update: bool,
     /// With --update, sort in at most this much memory, then in temporary files next to the inventory [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = memory, requires = "update")]
-    #[arg(conflicts_with_all = ["only", "files0_from"], conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = ["only", "ignore", "files0_from"], conflicts_with_all = conditions::IDS)]
     pub(super) memory: Option<usize>,
     /// Hash suspects and compare with the hashes in the inventory; with --update, also store hashes of new suspects
     #[arg(long)]

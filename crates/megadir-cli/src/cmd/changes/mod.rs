@@ -15,7 +15,7 @@ use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{
-    Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Selection, Watch,
+    Change, ChangeKind, CompareOptions, Compared, Fields, Hashing, Keep, Kept, Selection, Watch,
 };
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
@@ -180,6 +180,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     if args.verify {
         run.verify(&mut compared);
     }
+    compared.ignore(args.ignore.iter().fold(Fields::NOTHING, |all, field| all.with(*field)));
     run.selection.choose(&mut compared.changes);
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);

@@ -29,6 +29,8 @@ const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `ba
 
 const REMOVED: Held = Elsewhere("needs the tree that was packed; the tests `remove::packed` run it");
 
+const RSYNC: Held = Elsewhere("needs rsync; the tests `compare` run it");
+
 const IN_PARTS: Held = Elsewhere("needs a folder of parts; the tests `parts` run it");
 
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
@@ -183,6 +185,22 @@ const BLOCKS: &[Block] = &[
     (
         "docs/commands.md",
         &[("megadir bench run peers", Elsewhere("takes minutes; the tests `peers` run it"))],
+    ),
+    ("docs/compare.md", &[("rsync -a project/ copy/", RSYNC), ("megadir compare project copy", Runs)]),
+    (
+        "docs/compare.md",
+        &[
+            ("megadir scan /data -o original.parquet", Smaller(&[("/data", "project")])),
+            ("megadir scan /data -o copy.parquet", Smaller(&[("/data", "copy")])),
+            ("megadir compare original.parquet copy.parquet", Runs),
+        ],
+    ),
+    (
+        "docs/compare.md",
+        &[(
+            "megadir compare project copy --only missing,differs --paths -0 | rsync -a --from0 --files-from=- project/ copy/",
+            RSYNC,
+        )],
     ),
     (
         "docs/conditions.md",
@@ -615,7 +633,7 @@ fn commands_on_pages_run() {
 
 /// Creates the directories that the pages mention, if missing.
 fn fill(at: &Path) {
-    for directory in ["build", "cache", "doc", "files", "objects/ab", "project", "spool", "uploads"] {
+    for directory in ["build", "cache", "copy", "doc", "files", "objects/ab", "project", "spool", "uploads"] {
         std::fs::create_dir_all(at.join(directory)).expect("makeable");
         for name in ["core", "one", "two"] {
             std::fs::write(at.join(directory).join(name), name).expect("writable");

@@ -381,6 +381,16 @@ const STATED: &[(&str, &str, Holder)] = &[
         Text("crates/megadir/src/limits/room.rs", "const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;"),
     ),
     (
+        "docs/limits.md",
+        "(320 MiB is the default)",
+        Text("crates/megadir/src/limits/stated.rs", "const MAXDIRSIZE_BYTES: u64 = 320 << 20;"),
+    ),
+    (
+        "docs/limits.md",
+        "(4 to 5 million in 320 MiB)",
+        Text("crates/megadir/src/limits/others.rs", "WAFL_DOCUMENTED_BYTES: f64 = (320_u64 << 20) as f64;"),
+    ),
+    (
         "docs/inventory.md",
         "take more than 4 MiB in a row group",
         Text(

@@ -1,0 +1,248 @@
+//! Contents and link targets of pairs that agree otherwise.
+//!
+//! Files are opened relative to the descriptor of their directory, without following links. A file whose size or times
+//! are not those of its row, or change while it is read, is reported as such: what was read then is no evidence.
+
+use std::fs::{File, Metadata as Status};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use megadir::{Dir, Error, Result, names};
+use sha2::{Digest, Sha256};
+
+use crate::changes::hash::{open_directory, open_file, read_link};
+use crate::row::{Facts, Key, nanoseconds};
+
+const CHUNK_BYTES: usize = 128 << 10;
+const CHANGED: &str = "changed while it was compared";
+
+/// Outcome of a comparison; an unreadable side with the reason.
+pub(super) enum Outcome {
+    Same,
+    Different,
+    Unreadable(usize, String),
+}
+
+/// Opens files of a tree. The directory of the last one stays open, because rows come by directory.
+pub(super) struct TreeFiles {
+    root: Dir,
+    last: Option<(Vec<u8>, Dir)>,
+}
+
+impl TreeFiles {
+    pub(super) fn new(root: Dir) -> Self {
+        Self { root, last: None }
+    }
+
+    fn directory(&mut self, path: &[u8]) -> Result<&Dir> {
+        if self.last.as_ref().is_none_or(|(last, _)| last != path) {
+            self.last = Some((path.to_vec(), open_directory(&self.root, path)?));
+        }
+        let Some((_, directory)) = &self.last else { unreachable!("it was opened above") };
+        Ok(directory)
+    }
+
+    fn open(&mut self, key: &Key<'_>, facts: &Facts) -> Result<Opened> {
+        let directory = self.directory(key.parent)?;
+        let path = directory.path().join(names::to_os(key.name)?);
+        let failed = |error| Error::io("open", &path, error);
+        let file = open_file(directory, key.name, &path).map_err(failed)?;
+        let before = State::of(&file.metadata().map_err(failed)?);
+        Ok(Opened { is_as_scanned: before.is_of(facts), file, before, path })
+    }
+
+    fn target(&mut self, key: &Key<'_>) -> Result<Vec<u8>> {
+        let directory = self.directory(key.parent)?;
+        let path = directory.path().join(names::to_os(key.name)?);
+        read_link(directory, key.name, &path).map_err(|error| Error::io("read the link", &path, error))
+    }
+}
+
+/// What changes when a file is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State {
+    is_file: bool,
+    size_bytes: u64,
+    modified_ns: Option<i64>,
+    changed: (i64, i64),
+}
+
+impl State {
+    fn of(status: &Status) -> Self {
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            (status.ctime(), status.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = (0, 0);
+        let modified_ns = status.modified().ok().map(ns_of);
+        Self { is_file: status.is_file(), size_bytes: status.len(), modified_ns, changed }
+    }
+
+    fn is_of(&self, facts: &Facts) -> bool {
+        let is_same =
+            |row: Option<i64>| row.is_none() || self.modified_ns.is_none() || row == self.modified_ns;
+        self.is_file && facts.size_bytes == Some(self.size_bytes) && is_same(facts.modified_ns)
+    }
+}
+
+fn ns_of(time: std::time::SystemTime) -> i64 {
+    let of = |duration: std::time::Duration, sign: i64| {
+        let (seconds, rest) = (duration.as_secs() as i64, i64::from(duration.subsec_nanos()));
+        match (sign, rest) {
+            (1, _) => (seconds, rest),
+            (_, 0) => (-seconds, 0),
+            _ => (-seconds - 1, 1_000_000_000 - rest),
+        }
+    };
+    let (seconds, rest) = match time.duration_since(std::time::UNIX_EPOCH) {
+        Ok(after) => of(after, 1),
+        Err(before) => of(before.duration(), -1),
+    };
+    nanoseconds(megadir::Time { seconds, nanoseconds: rest as u32 })
+}
+
+struct Opened {
+    file: File,
+    before: State,
+    is_as_scanned: bool,
+    path: PathBuf,
+}
+
+impl Opened {
+    fn fill(&mut self, chunk: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < chunk.len() {
+            match self.file.read(&mut chunk[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", &self.path, error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// `false` if the file changed since its row was made.
+    fn is_unchanged(&self) -> bool {
+        self.is_as_scanned && self.file.metadata().is_ok_and(|status| State::of(&status) == self.before)
+    }
+}
+
+/// Reads what the rows do not have: `None` for a side that is an inventory. The buffers are used for every file.
+pub(super) struct Contents {
+    trees: [Option<TreeFiles>; 2],
+    chunks: [Vec<u8>; 2],
+}
+
+impl Contents {
+    pub(super) fn new(trees: [Option<TreeFiles>; 2]) -> Self {
+        Self { trees, chunks: [Vec::new(), Vec::new()] }
+    }
+
+    /// Compares two files of equal size, of the same path. A side whose row has a hash is not read. Two files are compared byte by byte, up
+    /// to the first difference.
+    pub(super) fn of_files(&mut self, key: &Key<'_>, facts: [&Facts; 2]) -> Outcome {
+        self.chunks.iter_mut().for_each(|chunk| chunk.resize(CHUNK_BYTES, 0));
+        let Self { trees: [a, b], chunks } = self;
+        match [facts[0].sha256, facts[1].sha256] {
+            [Some(a), Some(b)] => same(a == b),
+            [Some(hash), None] => of_hash(hash, (1, b.as_mut()), (key, facts[1]), &mut chunks[0]),
+            [None, Some(hash)] => of_hash(hash, (0, a.as_mut()), (key, facts[0]), &mut chunks[0]),
+            [None, None] => match (a, b) {
+                (Some(a), Some(b)) => match [a.open(key, facts[0]), b.open(key, facts[1])] {
+                    [Ok(a), Ok(b)] => by_bytes([a, b], chunks),
+                    [Err(error), _] => unreadable(0, &error),
+                    [_, Err(error)] => unreadable(1, &error),
+                },
+                (None, _) => Outcome::Unreadable(0, NO_HASH.to_owned()),
+                (_, None) => Outcome::Unreadable(1, NO_HASH.to_owned()),
+            },
+        }
+    }
+
+    /// Compares the targets of two symbolic links: those of trees are read, those of inventories are known by their hash.
+    pub(super) fn of_links(&mut self, key: &Key<'_>, facts: [&Facts; 2]) -> Outcome {
+        if let [Some(a), Some(b)] = [facts[0].sha256, facts[1].sha256] {
+            return same(a == b);
+        }
+        let mut hashes = [[0; 32]; 2];
+        for (side, (tree, hash)) in self.trees.iter_mut().zip(&mut hashes).enumerate() {
+            *hash = match (facts[side].sha256, tree) {
+                (Some(hash), _) => hash,
+                (None, Some(tree)) => match tree.target(key) {
+                    Ok(target) => Sha256::digest(&target).into(),
+                    Err(error) => return unreadable(side, &error),
+                },
+                (None, None) => return Outcome::Unreadable(side, NO_HASH.to_owned()),
+            };
+        }
+        same(hashes[0] == hashes[1])
+    }
+}
+
+const NO_HASH: &str = "the inventory has no hash";
+
+fn same(is_same: bool) -> Outcome {
+    if is_same { Outcome::Same } else { Outcome::Different }
+}
+
+fn unreadable(side: usize, error: &Error) -> Outcome {
+    Outcome::Unreadable(side, format!("{}: {}", error.operation(), error.reason()))
+}
+
+fn of_hash(
+    hash: [u8; 32],
+    (side, tree): (usize, Option<&mut TreeFiles>),
+    (key, facts): (&Key<'_>, &Facts),
+    chunk: &mut [u8],
+) -> Outcome {
+    let Some(tree) = tree else { return Outcome::Unreadable(side, NO_HASH.to_owned()) };
+    let hashed = tree.open(key, facts).and_then(|mut opened| {
+        if !opened.is_as_scanned {
+            return Ok(None);
+        }
+        let mut sha256 = Sha256::new();
+        loop {
+            match opened.fill(chunk)? {
+                0 => break,
+                filled => sha256.update(&chunk[..filled]),
+            }
+        }
+        Ok(opened.is_unchanged().then(|| <[u8; 32]>::from(sha256.finalize())))
+    });
+    match hashed {
+        Ok(Some(now)) => same(now == hash),
+        Ok(None) => Outcome::Unreadable(side, CHANGED.to_owned()),
+        Err(error) => unreadable(side, &error),
+    }
+}
+
+fn by_bytes(mut files: [Opened; 2], chunks: &mut [Vec<u8>; 2]) -> Outcome {
+    let changed = |files: &[Opened; 2]| files.iter().position(|file| !file.is_unchanged());
+    if let Some(side) = files.iter().position(|file| !file.is_as_scanned) {
+        return Outcome::Unreadable(side, CHANGED.to_owned());
+    }
+    let is_same = loop {
+        let mut filled = [0; 2];
+        for (side, ((file, chunk), filled)) in
+            files.iter_mut().zip(chunks.iter_mut()).zip(&mut filled).enumerate()
+        {
+            match file.fill(chunk) {
+                Ok(read) => *filled = read,
+                Err(error) => return unreadable(side, &error),
+            }
+        }
+        if chunks[0][..filled[0]] != chunks[1][..filled[1]] {
+            break false;
+        }
+        if filled[0] < CHUNK_BYTES {
+            break true;
+        }
+    };
+    match changed(&files) {
+        Some(side) => Outcome::Unreadable(side, CHANGED.to_owned()),
+        None => same(is_same),
+    }
+}
