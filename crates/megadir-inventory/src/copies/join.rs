@@ -186,7 +186,7 @@ impl Prepared {
                     scan_options.conditions = self.of_trees(options);
                     let Stage { watch, ended, .. } = stage;
                     let job = Job { path, options: *scan_options, side: number, watch, ended, mounts };
-                    (Source::Tree(TreeRows::new(scope, job)), Mounts::Known(mounts))
+                    (Source::Tree(Box::new(TreeRows::new(scope, job))), Mounts::Known(mounts))
                 }
                 Side::Inventory(inventory) => {
                     let mounts = Mounts::recorded(inventory.metadata());
@@ -334,7 +334,7 @@ impl Join<'_, '_, '_, '_> {
                 self.heads[1].advance()?;
             }
             compared += 1;
-            if compared % WATCH_ROWS == 0 {
+            if compared.is_multiple_of(WATCH_ROWS) {
                 (watch.event)(None, &TreeEvent::Written(compared));
                 if watch.stop.load(MemoryOrdering::Relaxed) {
                     return Ok(None);

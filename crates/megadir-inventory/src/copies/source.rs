@@ -107,7 +107,7 @@ impl Job<'_> {
                 false => std::ops::ControlFlow::Continue(()),
             }
         };
-        match scan(&[self.path.clone()], &self.options, &mut watch, &mut sink)? {
+        match scan(std::slice::from_ref(&self.path), &self.options, &mut watch, &mut sink)? {
             Some(_) => sink.send(),
             None => Err(super::join::stopped()),
         }
@@ -116,7 +116,7 @@ impl Job<'_> {
 
 /// Source of the rows of one side, in key order.
 pub(super) enum Source<'scope, 'env> {
-    Tree(TreeRows<'scope, 'env>),
+    Tree(Box<TreeRows<'scope, 'env>>),
     Inventory(Box<dyn Rows + Send + 'scope>),
 }
 
