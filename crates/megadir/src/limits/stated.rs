@@ -59,6 +59,62 @@ fn directory_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Options behind the name of a file system, as they are read; those of other file systems keep their defaults.
+struct Options<'n> {
+    name: &'n str,
+    file_system: FileSystem,
+    ext4: Ext4,
+    block_bytes: u64,
+    maxdirsize: Fact<u64>,
+}
+
+impl Options<'_> {
+    fn has_blocks(&self) -> bool {
+        matches!(self.file_system, FileSystem::Ext4 | FileSystem::Xfs)
+    }
+
+    /// One option, with `^` before a feature that is missing. Errors: the file system does not have the option, or its value is
+    /// out of bounds.
+    fn set(&mut self, option: &str) -> Result<(), String> {
+        let plain = option.strip_prefix('^').unwrap_or(option);
+        let (is_set, of) = (plain == option, self.file_system);
+        match plain.split_once('=') {
+            Some(("block", size)) if self.has_blocks() && is_set => {
+                self.block_bytes = block(size, if of == FileSystem::Ext4 { 1024 } else { 512 })?;
+            }
+            Some(("maxdirsize", size)) if of == FileSystem::Wafl && is_set => {
+                self.maxdirsize = Fact::new(directory_size(size)?, Known::Given, HOW);
+            }
+            None if of == FileSystem::Ext4 && FEATURES.contains(&plain) => {
+                let features = &mut self.ext4.features.value;
+                *match plain {
+                    "dir_index" => &mut features.dir_index,
+                    "large_dir" => &mut features.large_dir,
+                    "metadata_csum" => &mut features.metadata_csum,
+                    "dir_nlink" => &mut features.dir_nlink,
+                    "casefold" => &mut self.ext4.casefolded,
+                    _ => &mut self.ext4.encrypted,
+                } = is_set;
+            }
+            _ => return Err(self.unknown(option, plain)),
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, option: &str, plain: &str) -> String {
+        let (value, features): (_, &[&str]) = match self.file_system {
+            FileSystem::Ext4 => ("block=SIZE", &FEATURES),
+            FileSystem::Xfs => ("block=SIZE", &[]),
+            FileSystem::Wafl => ("maxdirsize=SIZE", &[]),
+            _ => return format!("{} has no options, so '{option}' says nothing", self.name),
+        };
+        let known = std::iter::once(value).chain(features.iter().copied());
+        let key = plain.split_once('=').map_or(plain, |(key, _)| key);
+        let given = if value.split_once('=').is_some_and(|(name, _)| name == key) { value } else { plain };
+        format!("unknown option '{option}' of {}: {}", self.name, choices(given, known))
+    }
+}
+
 impl FromStr for Stated {
     type Err = String;
 
@@ -66,68 +122,39 @@ impl FromStr for Stated {
         // `NAME[:OPTION,...]`, with options as mkfs writes features: `^` before a feature takes it away. An
         // option that the named file system does not have is an error and never ignored, because the answer
         // would be about another file system. So is one that is stated twice.
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let (name, texts) = text.split_once(':').unwrap_or((text, ""));
         if !NAMES.contains(&name) {
             return Err(format!("unknown file system '{name}': {}", choices(name, NAMES)));
         }
         let file_system = FileSystem::from_name(name);
-        let mut ext4 = Ext4 {
-            features: Fact::new(Ext4Features::USUAL, Known::Given, HOW),
-            indexed: None,
-            casefolded: false,
-            encrypted: false,
-        };
-        let mut block_bytes = BLOCK_BYTES;
-        let mut maxdirsize = Fact::new(MAXDIRSIZE_BYTES, Known::Assumed, "the default");
-        let (has_blocks, features): (_, &[&str]) = match file_system {
-            FileSystem::Ext4 => (true, &FEATURES),
-            FileSystem::Xfs => (true, &[]),
-            _ => (false, &[]),
+        let mut options = Options {
+            name,
+            file_system,
+            ext4: Ext4 {
+                features: Fact::new(Ext4Features::USUAL, Known::Given, HOW),
+                indexed: None,
+                casefolded: false,
+                encrypted: false,
+            },
+            block_bytes: BLOCK_BYTES,
+            maxdirsize: Fact::new(MAXDIRSIZE_BYTES, Known::Assumed, "the default"),
         };
         let mut seen = Vec::new();
-        for option in options.split(',').filter(|option| !option.is_empty()) {
-            let (is_set, plain) = match option.strip_prefix('^') {
-                Some(plain) => (false, plain),
-                None => (true, option),
-            };
+        for option in texts.split(',').filter(|option| !option.is_empty()) {
+            let plain = option.strip_prefix('^').unwrap_or(option);
             let key = plain.split_once('=').map_or(plain, |(key, _)| key);
             if seen.contains(&key) {
                 return Err(format!("'{key}' is stated twice"));
             }
             seen.push(key);
-            let of = &mut ext4.features.value;
-            match plain.split_once('=') {
-                Some(("block", size)) if has_blocks && is_set => {
-                    block_bytes = block(size, if file_system == FileSystem::Ext4 { 1024 } else { 512 })?;
-                }
-                None if features.contains(&plain) => match plain {
-                    "dir_index" => of.dir_index = is_set,
-                    "large_dir" => of.large_dir = is_set,
-                    "metadata_csum" => of.metadata_csum = is_set,
-                    "dir_nlink" => of.dir_nlink = is_set,
-                    "casefold" => ext4.casefolded = is_set,
-                    _ => ext4.encrypted = is_set,
-                },
-                Some(("maxdirsize", size)) if file_system == FileSystem::Wafl && is_set => {
-                    maxdirsize = Fact::new(directory_size(size)?, Known::Given, HOW);
-                }
-                _ if file_system == FileSystem::Wafl => {
-                    return Err(format!("unknown option '{option}' of {name}: expected maxdirsize=SIZE"));
-                }
-                _ if !has_blocks => return Err(format!("{name} has no options, so '{option}' says nothing")),
-                _ => {
-                    let known = std::iter::once("block=SIZE").chain(features.iter().copied());
-                    let given = if key == "block" { "block=SIZE" } else { plain };
-                    let choices = choices(given, known);
-                    return Err(format!("unknown option '{option}' of {name}: {choices}"));
-                }
-            }
+            options.set(option)?;
         }
+        let (has_blocks, block_bytes) = (options.has_blocks(), options.block_bytes);
         let details = match file_system {
-            FileSystem::Ext4 => Details::Ext4(ext4),
+            FileSystem::Ext4 => Details::Ext4(options.ext4),
             FileSystem::Xfs => Details::Xfs(Fact::new(block_bytes, Known::Given, HOW)),
             FileSystem::Btrfs => Details::Btrfs(None),
-            FileSystem::Wafl => Details::Wafl(maxdirsize),
+            FileSystem::Wafl => Details::Wafl(options.maxdirsize),
             _ => Details::None,
         };
         Ok(Self { file_system, details, block_bytes: has_blocks.then_some(block_bytes) })
