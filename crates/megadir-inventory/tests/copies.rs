@@ -125,18 +125,18 @@ fn listed(top: &Path, directory: &Path, found: &mut BTreeMap<Vec<u8>, PathBuf>) 
     }
 }
 
-/// What has to be found: the lines, sorted, and the number of entries that agree.
+/// Expected result: the lines, sorted, and the number of entries that agree.
 fn expected([a, b]: [&Path; 2], properties: Properties) -> (Vec<Line>, u64) {
     let mut sides = [BTreeMap::new(), BTreeMap::new()];
     listed(a, a, &mut sides[0]);
     listed(b, b, &mut sides[1]);
     let (mut lines, mut agreeing) = (Vec::new(), 0);
-    for (path, one) in &sides[0] {
+    for (path, original) in &sides[0] {
         let Some(other) = sides[1].get(path) else {
             lines.push(("missing", path.clone(), String::new()));
             continue;
         };
-        let names = differing(one, other, properties);
+        let names = differing(original, other, properties);
         match names.is_empty() {
             true => agreeing += 1,
             false => lines.push(("differs", path.clone(), names)),
@@ -148,8 +148,8 @@ fn expected([a, b]: [&Path; 2], properties: Properties) -> (Vec<Line>, u64) {
     (lines, agreeing)
 }
 
-fn differing(one: &Path, other: &Path, properties: Properties) -> String {
-    let [a, b] = [one, other].map(|path| path.symlink_metadata().unwrap());
+fn differing(original: &Path, other: &Path, properties: Properties) -> String {
+    let [a, b] = [original, other].map(|path| path.symlink_metadata().unwrap());
     if a.file_type() != b.file_type() {
         return "type".to_owned();
     }
@@ -170,10 +170,10 @@ fn differing(one: &Path, other: &Path, properties: Properties) -> String {
         names.push("owner");
     }
     if names.is_empty() && has(Properties::TARGET, is_link, is_link) {
-        names.extend((fs::read_link(one).unwrap() != fs::read_link(other).unwrap()).then_some("target"));
+        names.extend((fs::read_link(original).unwrap() != fs::read_link(other).unwrap()).then_some("target"));
     }
     if names.is_empty() && has(Properties::CONTENTS, a.is_file(), a.is_file()) {
-        names.extend((fs::read(one).unwrap() != fs::read(other).unwrap()).then_some("contents"));
+        names.extend((fs::read(original).unwrap() != fs::read(other).unwrap()).then_some("contents"));
     }
     names.join(",")
 }

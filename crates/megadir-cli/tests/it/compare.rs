@@ -102,7 +102,7 @@ fn differences_have_a_form_for_each_reader() {
 }
 
 #[test]
-fn rsync_copies_what_is_missing_or_differs() {
+fn rsync_copies_missing_and_differing_entries() {
     require!(have("rsync"));
     let lab = lab();
     fs::remove_dir_all(lab.path().join("b/d")).unwrap();

@@ -58,7 +58,7 @@ impl TreeFiles {
     }
 }
 
-/// What changes when a file is written to.
+/// Attributes that change when a file is written to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     is_file: bool,

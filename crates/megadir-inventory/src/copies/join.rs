@@ -24,10 +24,6 @@ const WATCH_ROWS: u64 = 1 << 12;
 /// Granularity of the times of FAT.
 const TWO_SECONDS_NS: u64 = 2_000_000_000;
 
-pub(super) fn stopped() -> Error {
-    Error::new("compare", "".as_ref(), ErrorKind::Io, "stopped")
-}
-
 fn refuse<T>(path: &Path, reason: impl Into<String>) -> Result<T> {
     Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
@@ -115,7 +111,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// What the threads of both sides share.
+/// Shared by the threads of both sides.
 #[derive(Clone, Copy)]
 struct Stage<'env> {
     watch: &'env CopyWatch<'env>,
@@ -133,6 +129,8 @@ struct Prepared {
 }
 
 impl Prepared {
+    /// Opens trees and describes both sides. Refusals come in the order of their cost: trees that cannot be opened, incomplete folders of
+    /// parts, another number of trees, conditions, and last a pass over inventories for the hashes that they lack.
     fn new(sides: &[Side; 2], options: &CopyOptions) -> Result<Self> {
         let mut trees = [None, None];
         let mut devices = [None; 2];
@@ -344,7 +342,9 @@ impl Join<'_, '_, '_, '_> {
         Ok(Some(self.counts))
     }
 
-    /// Notes the directory of the next row, which is the head of `side`.
+    /// Notes the directory of the next row, which is the head of `side`. Only the marks of directories that a side could not list cost anything here, so
+    /// that a pair of readable trees has one comparison of paths for each row. A guessed mount with entries of its own was entered, and is
+    /// no mount.
     fn enter(&mut self, side: usize) {
         let Some(row) = self.heads[side].row() else { return };
         let Key { root, parent, .. } = row.key;
@@ -377,6 +377,8 @@ impl Join<'_, '_, '_, '_> {
         self.place = Some((root, path));
     }
 
+    /// An entry that the other side lacks: missing or extra, unless the other side could not list its directory. It is then counted by the reason. An
+    /// error of the entry is a line of its own in either case, because its contents are unknown.
     fn one_sided(&mut self, side: usize) -> Result<ControlFlow<()>> {
         let other = 1 - side;
         let Self { heads, counts, unknown, unlisted, report, path, .. } = self;
@@ -476,6 +478,8 @@ struct Found {
 }
 
 impl Found {
+    /// Compares by the rows, and then, if they agree, by reading. A row whose entry could not be examined has no facts to compare; a directory
+    /// that could only not be listed has them.
     fn of(properties: Properties, [a, b]: [&Row<'_>; 2], two_seconds: bool, contents: &mut Contents) -> Self {
         let mut found = Self { differing: Properties::NOTHING, unread: Vec::new() };
         let is_examined = |row: &Row<'_>| row.facts.errno.is_none() && row.facts.kind != FileType::Unknown;

@@ -11,7 +11,7 @@
 //! are not looked at. Times of directories are left out: they change whenever an entry comes or goes.
 //!
 //! An entry below a directory that one side could not list, or below a mount that it did not enter, is neither missing nor
-//! extra: nobody knows. Such entries are counted in [`Counts`].
+//! extra. Such entries are counted in [`Counts`].
 //!
 //! | file | subject |
 //! |---|---|

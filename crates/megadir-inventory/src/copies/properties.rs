@@ -118,10 +118,10 @@ pub(super) fn by_facts(wanted: Properties, [a, b]: [&Facts; 2], two_seconds: boo
     }
     let kind = a.kind;
     let has_size = matches!(kind, FileType::File | FileType::Symlink);
-    let wants_size = wanted.contains(Properties::SIZE)
+    let needs_size = wanted.contains(Properties::SIZE)
         || kind == FileType::File && wanted.contains(Properties::CONTENTS)
         || kind == FileType::Symlink && wanted.contains(Properties::TARGET);
-    if has_size && wants_size {
+    if has_size && needs_size {
         // Contents and targets of different length differ, whether the size was requested or not.
         let property = match (wanted.contains(Properties::SIZE), kind) {
             (true, _) => Properties::SIZE,

@@ -10,13 +10,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use megadir::{Error, Result, TreeEvent, names};
+use megadir::{Error, ErrorKind, Result, TreeEvent, names};
 
 use super::CopyWatch;
 use crate::metadata::Metadata;
 use crate::row::{Facts, Key, OwnedRow, Row};
 use crate::rows::{Rows, Sink};
 use crate::scan::{ScanOptions, relative, scan};
+
+fn stopped() -> Error {
+    Error::new("compare", "".as_ref(), ErrorKind::Io, "stopped")
+}
 
 const CHUNK_ROWS: usize = 1024;
 const CHUNK_BYTES: usize = 256 << 10;
@@ -69,7 +73,7 @@ struct Sending {
 impl Sending {
     fn send(&mut self) -> Result<()> {
         let chunk = std::mem::take(&mut self.chunk);
-        self.sender.send(chunk).map_err(|_| super::join::stopped())
+        self.sender.send(chunk).map_err(|_| stopped())
     }
 }
 
@@ -109,7 +113,7 @@ impl Job<'_> {
         };
         match scan(std::slice::from_ref(&self.path), &self.options, &mut watch, &mut sink)? {
             Some(_) => sink.send(),
-            None => Err(super::join::stopped()),
+            None => Err(stopped()),
         }
     }
 }

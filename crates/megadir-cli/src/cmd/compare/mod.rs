@@ -106,7 +106,8 @@ fn side(
     Ok(Side::Tree(path.to_owned(), Box::new(options)))
 }
 
-/// Progress of both scans and of the comparison, and mounts that are not entered.
+/// Progress of both scans and of the comparison, and mounts that are not entered. `read` has the entries of each side, whose sum is shown until
+/// the join begins: from then on, `is_compared`, the number of compared rows. The threads of both scans and the join report here in turn.
 struct Shown {
     progress: Progress,
     read: [u64; 2],
