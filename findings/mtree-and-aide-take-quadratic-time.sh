@@ -8,7 +8,7 @@ dpkg-query -W -f '${Package} ${Version}\n' aide libarchive-tools mtree-netbsd | 
 t=$(mktemp -d -p /dev/shm); trap 'rm -rf "$t"' EXIT; cd "$t"; export PATH="$PATH:/usr/sbin:/sbin"
 printf 'database_in=file:%s/database\ndatabase_out=file:%s/database\n%s/d s+p\n' "$t" "$t" "$t" >conf
 processor() { # RUNS COMMAND: milliseconds of processor time in user mode, the least of the runs
-    for run in $(seq "$1"); do TIMEFORMAT=%U; { time $2 >output 2>&1; } 2>&1 | tr -d .; done | sed 's/^0*//' | sort -n | head -1
+    for run in $(seq "$1"); do TIMEFORMAT=%U; { time $2 >output 2>&1; } 2>&1 | tr -d .; done | sed 's/^0*//;s/^$/0/' | sort -n | head -1
 }
 commands=('mtree -p d -f specification' 'aide -c conf --init' 'aide -c conf --check' 'mtree -c -p d -k size,type' 'bsdtar -cf /dev/null -C d @../specification')
 runs=(3 1 1 3 3)
