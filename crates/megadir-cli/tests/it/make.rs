@@ -28,7 +28,7 @@ fn without_free(mut ran: Ran) -> Ran {
         match line.strip_prefix("all files take about ") {
             Some(amounts) => {
                 let taken: Vec<&str> =
-                    amounts.split(", ").map(|one| one.split(" of ").next().unwrap_or(one)).collect();
+                    amounts.split(", ").map(|amount| amount.split(" of ").next().unwrap_or(amount)).collect();
                 format!("all files take about {}", taken.join(", "))
             }
             None => line.to_owned(),

@@ -132,7 +132,7 @@ const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 ///
 /// Multigrain timestamps (Linux 6.13) do not end that. A time that was looked at differs from the next one, but a write sets its
 /// times before it copies the data, so that an examination within a write has the new times and the old contents. And the time of
-/// such a write is that of the last tick, as long as nobody looked at the file before.
+/// such a write is that of the last tick, unless the file was examined before.
 ///
 /// The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted machine, and
 /// the stored precision. If a server's clock stamps the files, it counts from the newest time in the tree.

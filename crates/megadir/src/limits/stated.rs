@@ -234,7 +234,7 @@ mod tests {
             ("ext4:block=x", "'x' is not a size"),
             ("xfs:large_dir", "expected one of block=SIZE"),
             ("zfs:block=4k", "zfs has no options"),
-            ("wafl:block=4k", "expected maxdirsize=SIZE"),
+            ("wafl:block=4k", "expected one of maxdirsize=SIZE"),
             ("wafl:maxdirsize=8g", "write 4k to 4g"),
             ("ext4:maxdirsize=8g", "unknown option 'maxdirsize=8g' of ext4"),
             ("ext4:large_dir,^large_dir", "'large_dir' is stated twice"),

@@ -98,6 +98,8 @@ struct Loaded {
     opened: Opened,
 }
 
+/// Folders with several studies are compared machine by machine; all else is one study, whose runs of each side are one sample. A run
+/// that is named on both sides is mentioned, because its figures would look like a result.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
     if let (Some(old_path), Some(new_path)) = (&args.old, &args.new)

@@ -191,7 +191,7 @@ fn the_ending_of_the_output_selects_the_format_of_a_report() {
 }
 
 #[test]
-fn a_run_that_is_compared_with_itself_is_mentioned() {
+fn a_run_that_is_on_both_sides_is_mentioned() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     write(at, "run", &quiet());
