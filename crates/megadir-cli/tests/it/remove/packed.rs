@@ -5,6 +5,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
+use megadir_testkit::mount::{Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::require::{full, have};
 
@@ -224,6 +225,41 @@ fn entries_that_may_not_be_read_or_removed_are_named() {
     }
     let text = String::from_utf8(dry.out).unwrap();
     assert!(text.starts_with("would remove 0 entries, "), "{text}");
+}
+
+/// exFAT makes up inode numbers and stores no ctime: after a remount only the contents prove that a file is the one that was packed.
+#[test]
+fn unchanged_files_are_known_after_a_remount_also_without_lasting_numbers() {
+    for name in ["exfat", "xfs", "btrfs"] {
+        let mut mount = match Mount::make(&Recipe::of_lab(name)) {
+            Ok(mount) => mount,
+            Err(why) => {
+                require::unavailable("remove::packed::unchanged_files_are_known_after_a_remount", &why);
+                continue;
+            }
+        };
+        let scratch = scratch();
+        let (at, tree) = (scratch.path(), mount.path().join("s"));
+        fs::create_dir_all(tree.join("below")).unwrap();
+        for file in ["one", "two", "below/three", "below/four"] {
+            fs::write(tree.join(file), format!("{file}\n").repeat(300)).unwrap();
+        }
+        let words = ["pack", "create", "--quiet", tree.to_str().unwrap(), "p"];
+        run(at, &words).quiet();
+        mount.remount(|_| Ok(())).unwrap();
+        // The same size and time of modification.
+        let modified = fs::metadata(tree.join("two")).unwrap().modified().unwrap();
+        let file = fs::File::options().write(true).open(tree.join("two")).unwrap();
+        file.write_all_at(b"TWO", 0).unwrap();
+        file.set_modified(modified).unwrap();
+        drop(file);
+        let dry = json(&run(at, &["remove", "--json", "--dry-run", "--packed", "p"]));
+        let ran = run(at, &["remove", "--yes", "--packed", "p"]);
+        assert_eq!((ran.code, &dry["removed"]), (Some(0), &4.into()), "{name}: {ran:?}");
+        assert!(ran.err.contains("1 entry stays: 1 changed since it was packed"), "{name}: {ran:?}");
+        let left: Vec<_> = fs::read_dir(&tree).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["two"], "{name}: {ran:?}");
+    }
 }
 
 #[test]
