@@ -15,7 +15,6 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "packs are of Linux only"))]
     pub(super) const fn sentence(self) -> &'static str {
         match self {
             Self::Changed => "stays: it changed since it was packed",
