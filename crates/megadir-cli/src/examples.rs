@@ -51,7 +51,7 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "compare",
-        "megadir compare project copy --only missing,differs --paths -0 | xargs -0 -r ls -d",
+        "megadir compare project copy --only missing,differs --paths -0 | (cd project && xargs -0r ls -d)",
         "Pass what has to be copied to another program",
     ),
     ("pack", "megadir pack create project project.pack", "Pack a tree into tar files with an index"),

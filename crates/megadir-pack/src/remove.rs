@@ -354,7 +354,7 @@ impl PackedSelection {
             }
             let mut stay = Stay::Changed;
             let mut judge = |seen: &Seen<'_>| {
-                judge(&entry, seen, &evidence, &own).unwrap_or_else(|why| {
+                judge(&entry, seen, &evidence, (&own, progress)).unwrap_or_else(|why| {
                     stay = why;
                     Judgement::Stays
                 })
@@ -363,6 +363,8 @@ impl PackedSelection {
                 Fate::Removed | Fate::Missing => {}
                 Fate::Filled | Fate::Failed => filled.add(&entry.parent),
                 Fate::Cancelled => return Ok(false),
+                // The comparison of its contents was cut short.
+                Fate::Stays if progress.is_cancelled() => return Ok(false),
                 Fate::Stays => {
                     stays.count(stay);
                     filled.add(&entry.parent);
@@ -383,7 +385,7 @@ fn judge(
     entry: &Entry,
     seen: &Seen<'_>,
     evidence: &Evidence,
-    own: &HashSet<FileId>,
+    (own, progress): (&HashSet<FileId>, &Progress),
 ) -> std::result::Result<Judgement, Stay> {
     let Some(stored) = entry.stored else { return Err(Stay::NotPacked) };
     if own.contains(&(seen.attributes.device, seen.attributes.inode)) {
@@ -401,7 +403,7 @@ fn judge(
             Ok(false) => Err(Stay::Changed),
             Err(_) => Err(Stay::Unread),
         },
-        (Sameness::Unproven, false) => match has_contents(entry, &stored, seen) {
+        (Sameness::Unproven, false) => match has_contents(entry, &stored, seen, progress) {
             Ok(true) => Ok(Judgement::GoesIfStill),
             Ok(false) => Err(Stay::Changed),
             Err(_) => Err(Stay::Unread),
@@ -420,7 +422,12 @@ fn has_attributes(stored: &Stored, seen: &Seen<'_>) -> rustix::io::Result<bool> 
 ///
 /// The file is opened as for packing: no link is followed, and a pipe that took its name cannot make the call wait. That the file that was read is the one
 /// that goes follows from the second look of the removal, which has to find the same ctime.
-fn has_contents(entry: &Entry, stored: &Stored, seen: &Seen<'_>) -> std::io::Result<bool> {
+fn has_contents(
+    entry: &Entry,
+    stored: &Stored,
+    seen: &Seen<'_>,
+    progress: &Progress,
+) -> std::io::Result<bool> {
     if entry.facts.kind == FileType::Symlink {
         let target = rustix::fs::readlinkat(seen.directory, seen.name, Vec::new())?;
         return Ok(entry.facts.sha256 == Some(Sha256::digest(target.as_bytes()).into()));
@@ -440,7 +447,7 @@ fn has_contents(entry: &Entry, stored: &Stored, seen: &Seen<'_>) -> std::io::Res
         return Ok(false);
     }
     let (mut file, mut hash, mut piece) = (std::fs::File::from(opened), Sha256::new(), vec![0; PIECE_BYTES]);
-    loop {
+    while !progress.is_cancelled() {
         match file.read(&mut piece) {
             Ok(0) => return Ok(entry.facts.sha256 == Some(hash.finalize().into())),
             Ok(read) => hash.update(&piece[..read]),
@@ -448,4 +455,6 @@ fn has_contents(entry: &Entry, stored: &Stored, seen: &Seen<'_>) -> std::io::Res
             Err(error) => return Err(error),
         }
     }
+    // The caller ends without a result.
+    Ok(false)
 }

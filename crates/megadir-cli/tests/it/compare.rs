@@ -193,8 +193,25 @@ fn a_mount_that_one_side_does_not_enter_hides_no_missing_entries() {
     assert_eq!(text(&ran.out), [closed, entered, closed].concat(), "{ran:?}");
     let messages = fs::read_to_string(lab.path().join("messages")).unwrap();
     assert!(messages.contains("'b/d' is on another mount, not entered"), "{messages}");
-    let below = "2 entries not compared below a mount that only the other side entered (--cross-mounts)";
+    let below = "1 mount was not entered (--cross-mounts enters mounts, --exclude leaves them out); 2 entries not compared below \
+                 a mount of the other side";
     assert_eq!(messages.matches(below).count(), 2, "{messages}");
+}
+
+#[test]
+fn a_mount_over_an_empty_directory_is_no_complete_copy_unless_it_is_excluded() {
+    require!(match rustix::process::geteuid().is_root() {
+        true => have("unshare"),
+        false => Err("only root can mount".to_owned()),
+    });
+    let lab = tempfile::tempdir().unwrap();
+    fs::create_dir_all(lab.path().join("a/disk")).unwrap();
+    fs::create_dir_all(lab.path().join("b/disk")).unwrap();
+    let script = "mount -t tmpfs none a/disk && touch a/disk/precious && $M scan a -q -o a.parquet && $M scan b -q -o b.parquet &&
+        for sides in \"a b\" \"a.parquet b\" \"a.parquet b.parquet\"; do
+            $M compare $sides -q; echo $?; $M compare $sides -q --exclude disk; echo $?; done; $M compare a b -q --cross-mounts; echo $?";
+    let ran = shell(lab.path(), &format!("unshare -m bash -c '{script}'"));
+    assert_eq!(text(&ran.out), "1\n0\n1\n0\n1\n0\n10\n", "{ran:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::fs::{File, Metadata as Status};
 use std::io::{self, Read};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::{Dir, Error, Result, names};
 use sha2::{Digest, Sha256};
@@ -62,6 +63,8 @@ impl TreeFiles {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     is_file: bool,
+    /// Device and inode; `None` where these are not at hand.
+    id: Option<(u64, u64)>,
     size_bytes: u64,
     modified_ns: Option<i64>,
     changed: (i64, i64),
@@ -70,14 +73,14 @@ struct State {
 impl State {
     fn of(status: &Status) -> Self {
         #[cfg(unix)]
-        let changed = {
+        let (changed, id) = {
             use std::os::unix::fs::MetadataExt;
-            (status.ctime(), status.ctime_nsec())
+            ((status.ctime(), status.ctime_nsec()), Some((status.dev(), status.ino())))
         };
         #[cfg(not(unix))]
-        let changed = (0, 0);
+        let (changed, id) = ((0, 0), None);
         let modified_ns = status.modified().ok().map(ns_of);
-        Self { is_file: status.is_file(), size_bytes: status.len(), modified_ns, changed }
+        Self { is_file: status.is_file(), id, size_bytes: status.len(), modified_ns, changed }
     }
 
     fn is_of(&self, facts: &Facts) -> bool {
@@ -131,28 +134,35 @@ impl Opened {
 }
 
 /// Reads what the rows do not have: `None` for a side that is an inventory. The buffers are used for every file.
-pub(super) struct Contents {
+pub(super) struct Contents<'c> {
     trees: [Option<TreeFiles>; 2],
     chunks: [Vec<u8>; 2],
+    /// Looked at before each chunk, since a single file may take minutes.
+    stop: &'c AtomicBool,
 }
 
-impl Contents {
-    pub(super) fn new(trees: [Option<TreeFiles>; 2]) -> Self {
-        Self { trees, chunks: [Vec::new(), Vec::new()] }
+impl<'c> Contents<'c> {
+    pub(super) fn new(trees: [Option<TreeFiles>; 2], stop: &'c AtomicBool) -> Self {
+        Self { trees, chunks: [Vec::new(), Vec::new()], stop }
+    }
+
+    /// `true` if a stop was requested: the outcome of the last files is no result then.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Compares two files of equal size, of the same path. A side whose row has a hash is not read. Two files are compared byte by byte, up
     /// to the first difference.
     pub(super) fn of_files(&mut self, key: &Key<'_>, facts: [&Facts; 2]) -> Outcome {
         self.chunks.iter_mut().for_each(|chunk| chunk.resize(CHUNK_BYTES, 0));
-        let Self { trees: [a, b], chunks } = self;
+        let Self { trees: [a, b], chunks, stop } = self;
         match [facts[0].sha256, facts[1].sha256] {
             [Some(a), Some(b)] => same(a == b),
-            [Some(hash), None] => of_hash(hash, (1, b.as_mut()), (key, facts[1]), &mut chunks[0]),
-            [None, Some(hash)] => of_hash(hash, (0, a.as_mut()), (key, facts[0]), &mut chunks[0]),
+            [Some(hash), None] => of_hash(hash, (1, b.as_mut()), (key, facts[1]), (&mut chunks[0], stop)),
+            [None, Some(hash)] => of_hash(hash, (0, a.as_mut()), (key, facts[0]), (&mut chunks[0], stop)),
             [None, None] => match (a, b) {
                 (Some(a), Some(b)) => match [a.open(key, facts[0]), b.open(key, facts[1])] {
-                    [Ok(a), Ok(b)] => by_bytes([a, b], chunks),
+                    [Ok(a), Ok(b)] => by_bytes([a, b], chunks, stop),
                     [Err(error), _] => unreadable(0, &error),
                     [_, Err(error)] => unreadable(1, &error),
                 },
@@ -196,7 +206,7 @@ fn of_hash(
     hash: [u8; 32],
     (side, tree): (usize, Option<&mut TreeFiles>),
     (key, facts): (&Key<'_>, &Facts),
-    chunk: &mut [u8],
+    (chunk, stop): (&mut [u8], &AtomicBool),
 ) -> Outcome {
     let Some(tree) = tree else { return Outcome::Unreadable(side, NO_HASH.to_owned()) };
     let hashed = tree.open(key, facts).and_then(|mut opened| {
@@ -204,7 +214,7 @@ fn of_hash(
             return Ok(None);
         }
         let mut sha256 = Sha256::new();
-        loop {
+        while !stop.load(Ordering::Relaxed) {
             match opened.fill(chunk)? {
                 0 => break,
                 filled => sha256.update(&chunk[..filled]),
@@ -219,12 +229,19 @@ fn of_hash(
     }
 }
 
-fn by_bytes(mut files: [Opened; 2], chunks: &mut [Vec<u8>; 2]) -> Outcome {
+/// One file with two names, as in snapshots of hard links, is not read.
+fn by_bytes(mut files: [Opened; 2], chunks: &mut [Vec<u8>; 2], stop: &AtomicBool) -> Outcome {
     let changed = |files: &[Opened; 2]| files.iter().position(|file| !file.is_unchanged());
     if let Some(side) = files.iter().position(|file| !file.is_as_scanned) {
         return Outcome::Unreadable(side, CHANGED.to_owned());
     }
+    if files[0].before.id.is_some() && files[0].before.id == files[1].before.id {
+        return Outcome::Same;
+    }
     let is_same = loop {
+        if stop.load(Ordering::Relaxed) {
+            break false;
+        }
         let mut filled = [0; 2];
         for (side, ((file, chunk), filled)) in
             files.iter_mut().zip(chunks.iter_mut()).zip(&mut filled).enumerate()

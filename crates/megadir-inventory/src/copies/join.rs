@@ -85,7 +85,7 @@ pub fn compare_copies(
             unknown: [None; 2],
             place: None,
             two_seconds: prepared.two_seconds,
-            contents: Contents::new(prepared.trees),
+            contents: Contents::new(prepared.trees, watch.stop),
             properties: options.properties,
             counts: Counts::default(),
             path: Vec::new(),
@@ -296,7 +296,7 @@ struct Join<'scope, 'env, 'r, 'f> {
     unknown: [Option<Mark>; 2],
     place: Option<(u32, Vec<u8>)>,
     two_seconds: Vec<bool>,
-    contents: Contents,
+    contents: Contents<'env>,
     properties: Properties,
     counts: Counts,
     path: Vec<u8>,
@@ -363,6 +363,7 @@ impl Join<'_, '_, '_, '_> {
                 && unlisted.unmark_mount(parent)
             {
                 mounts.withdraw(row.facts.device);
+                self.counts.mounts -= 1;
             }
             self.unknown[side] = unlisted.of(root, parent);
         }
@@ -431,7 +432,10 @@ impl Join<'_, '_, '_, '_> {
             for (side, row) in [&a, &b].into_iter().enumerate() {
                 let mark = match row.error {
                     Some(_) => Mark::Unread,
-                    None if mounts[side].has(row, path) => Mark::Mount,
+                    None if mounts[side].has(row, path) => {
+                        counts.mounts += 1;
+                        Mark::Mount
+                    }
                     None if unknown[side].is_some() => Mark::Listed,
                     None => continue,
                 };
@@ -440,6 +444,9 @@ impl Join<'_, '_, '_, '_> {
         }
         let two_seconds = self.two_seconds.get(a.key.root as usize).copied().unwrap_or_default();
         let found = Found::of(self.properties, [&a, &b], two_seconds, contents);
+        if contents.is_stopped() {
+            return Ok(ControlFlow::Break(()));
+        }
         let difference = Difference {
             kind: DifferenceKind::Differs,
             key: a.key,
@@ -480,7 +487,12 @@ struct Found {
 impl Found {
     /// Compares by the rows, and then, if they agree, by reading. A row whose entry could not be examined has no facts to compare; a directory
     /// that could only not be listed has them.
-    fn of(properties: Properties, [a, b]: [&Row<'_>; 2], two_seconds: bool, contents: &mut Contents) -> Self {
+    fn of(
+        properties: Properties,
+        [a, b]: [&Row<'_>; 2],
+        two_seconds: bool,
+        contents: &mut Contents<'_>,
+    ) -> Self {
         let mut found = Self { differing: Properties::NOTHING, unread: Vec::new() };
         let is_examined = |row: &Row<'_>| row.facts.errno.is_none() && row.facts.kind != FileType::Unknown;
         let has_failed = |row: &Row<'_>| row.error.is_some() && !is_examined(row);

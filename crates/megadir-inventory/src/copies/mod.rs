@@ -126,12 +126,14 @@ pub struct Counts {
     pub below_unread: u64,
     /// Entries of one side below mounts that the other side did not enter.
     pub below_mounts: u64,
+    /// Mounts that a side did not enter where the other side has a directory, counted on each side.
+    pub mounts: u64,
 }
 
 impl Counts {
     /// `true` if everything could be compared.
     pub fn is_complete(&self) -> bool {
-        self.unreadable == 0 && self.below_unread == 0 && self.below_mounts == 0
+        self.unreadable == 0 && self.below_unread == 0 && self.mounts == 0 && self.below_mounts == 0
     }
 
     /// Number of differences of a kind.

@@ -197,7 +197,14 @@ pub static ROWS: &[MountTraits] = &[
         inode_count: InodeCount::Nothing,
         ..READ_ONLY
     },
-    MountTraits { drivers: &["overlay"], birth_times: None, exchanges: None, ..LOCAL },
+    // The first change below a directory of a lower layer copies the directory up: its number stays, its birth is that of the copy.
+    MountTraits {
+        drivers: &["overlay"],
+        birth_times: None,
+        exchanges: None,
+        directory_births_last: false,
+        ..LOCAL
+    },
     MountTraits {
         drivers: &["ecryptfs"],
         birth_times: None,

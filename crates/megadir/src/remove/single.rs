@@ -67,7 +67,7 @@ pub enum Fate {
     Removed,
     /// It stays by the judgement, or because it changed after that.
     Stays,
-    /// Nothing has the path any more, or it leads through a link or to another mount.
+    /// Nothing has the path any more, or it leads through a link. What a mount covers is a failure: it is there, and nothing else names it.
     Missing,
     /// A directory that is not empty.
     Filled,
@@ -242,7 +242,7 @@ impl<'a> SingleRemoval<'a> {
 
     fn not_found(&self, path: &[u8], error: Errno) -> Fate {
         match error {
-            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => {
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {
                 self.take_back(path, "another process has moved, removed or covered it");
                 Fate::Missing
             }

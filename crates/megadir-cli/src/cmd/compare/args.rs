@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Report only differences of these kinds, comma-separated: missing, extra, differs, unreadable
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind)]
     pub(super) only: Vec<DifferenceKind>,
-    /// Print the path of each reported entry and nothing else: for rsync --files-from and tar -T
+    /// Print the path of each reported entry and nothing else: for rsync --files-from
     ///
     /// A path that begins with # or ; has ./ before it, because rsync takes it for a comment. With --null, paths end with NUL. docs/compare.md has
     /// recipes.

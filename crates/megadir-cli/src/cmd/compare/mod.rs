@@ -249,9 +249,14 @@ fn lacking(counts: &Counts, concluded: &Concluded) -> String {
         let first = concluded.unread.as_ref().map(|first| format!(" (first: {first})")).unwrap_or_default();
         lacking.push(format!("{} could not be read{first}", number(counts.unreadable, "entry", "entries")));
     }
+    if counts.mounts > 0 {
+        let mounts = number(counts.mounts, "mount was", "mounts were");
+        lacking
+            .push(format!("{mounts} not entered (--cross-mounts enters mounts, --exclude leaves them out)"));
+    }
     let below = [
         (counts.below_unread, "a directory that only the other side could read"),
-        (counts.below_mounts, "a mount that only the other side entered (--cross-mounts)"),
+        (counts.below_mounts, "a mount of the other side"),
     ];
     for (count, place) in below {
         if count > 0 {
