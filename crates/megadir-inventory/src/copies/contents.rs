@@ -59,7 +59,8 @@ impl TreeFiles {
     }
 }
 
-/// Attributes that change when a file is written to.
+/// Attributes that change when a file is written to, and the identity of the file. Two states of one open file are compared, from before
+/// and after it was read: if they differ, what was read is no evidence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     is_file: bool,
@@ -229,7 +230,8 @@ fn of_hash(
     }
 }
 
-/// One file with two names, as in snapshots of hard links, is not read.
+/// Reads both files in step, up to the first difference, and has no outcome for a file that changed meanwhile. One file with two names, as in
+/// snapshots of hard links, is equal without being read; after a stop the outcome is none.
 fn by_bytes(mut files: [Opened; 2], chunks: &mut [Vec<u8>; 2], stop: &AtomicBool) -> Outcome {
     let changed = |files: &[Opened; 2]| files.iter().position(|file| !file.is_unchanged());
     if let Some(side) = files.iter().position(|file| !file.is_as_scanned) {
