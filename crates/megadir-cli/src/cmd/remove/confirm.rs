@@ -348,7 +348,7 @@ mod tests {
         let whole = Counted { entries: 54_321, ..Counted::default() };
         assert_eq!(
             question(&whole.description(Paths::Named(&paths[..1]), Some("--match=core"), false)),
-            "megadir: remove 54 321 entries at and below 'a' that meet --match=core, but not\n  the directory itself? [y/N] "
+            "megadir: remove 54 321 entries at and below 'a' that meet --match=core, but\n  not the directory itself? [y/N] "
         );
         let long = Path::new("/srv/old files of the year 2025/spool of the first machine");
         assert_eq!(

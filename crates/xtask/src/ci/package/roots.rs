@@ -132,6 +132,11 @@ mod tests {
     fn root_with_busybox() -> Option<(tempfile::TempDir, Root)> {
         let busybox =
             process::find_tool("busybox").filter(|_| lacking_of(&["unshare", "chroot"]).is_none())?;
+        // Debian's package `busybox` has a program that needs libraries, which an empty root does not have.
+        let libraries = process::output(Command::new("ldd").arg(&busybox));
+        if libraries.is_ok_and(|text| text.contains("/ld-")) {
+            return None;
+        }
         let scratch = tempfile::tempdir().unwrap();
         let root = Root::empty(scratch.path()).unwrap();
         root.take(&busybox, "busybox").unwrap();
