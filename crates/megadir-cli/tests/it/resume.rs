@@ -105,7 +105,9 @@ fn repeatedly_killed_run_resumes_in_balanced_order() {
         if !killed(at, arguments, 30 + kills) {
             break;
         }
-        let samples = record(&path).samples;
+        // On a busy machine a later attempt voids the whole round, with the samples of it that were there before.
+        let unjudged = |sample| Sample { voided: None, ..sample };
+        let samples: Vec<Sample> = record(&path).samples.into_iter().map(unjudged).collect();
         assert!(samples.starts_with(&before), "earlier samples stay in the record");
         (before, kills) = (samples, kills + 1);
     }
