@@ -18,6 +18,7 @@
 //! | `block/`, `snapshot.rs` | the rows of one directory with random access; an inventory in memory |
 //! | `changes/` | comparison with a tree or with another inventory |
 //! | `copies/` | comparison with a copy: two trees, two inventories, or one of each |
+//! | `named_set.rs` | sets of fields and of properties with names |
 //! | `usage.rs`, `split.rs`, `volumes.rs` | sums from an inventory; lists for copies; device numbers that survive a remount |
 //! | `replacement.rs`, `recognize.rs`, `open_at_once.rs` | files that are replaced atomically, recognised, or opened without waiting for a pipe |
 
@@ -33,6 +34,7 @@ pub mod changes;
 pub mod copies;
 mod file;
 mod metadata;
+mod named_set;
 mod open_at_once;
 mod packed;
 mod path;

@@ -8,7 +8,7 @@
 //! | choose and measure | `advise`, `bench` |
 //! | many processes | `engine`, `ranked`, `task` |
 //! | the program itself | `generate`, `doctor`, `version` |
-//! | shared by several | `conditions`, `values`, `listed`, `owners`, `times`, `progress`, `interrupt`, `error_limiter`, `prometheus` |
+//! | shared by several | `conditions`, `values`, `listed`, `owners`, `times`, `progress`, `interrupt`, `error_limiter`, `line_form`, `prometheus` |
 //!
 //! Exit codes are in `ui/exit.rs`. A closed pipe ends a command quietly. JSON lines carry `"v":1`.
 
@@ -41,6 +41,7 @@ mod layout {
     }
 }
 mod limits;
+mod line_form;
 mod list;
 mod listed;
 mod make;

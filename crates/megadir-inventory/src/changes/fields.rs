@@ -1,11 +1,10 @@
 //! Differences between two states of an entry, and file identity.
 
-use std::fmt;
-
 use megadir::FileType;
 use megadir::mount_traits::DirectoryRename;
 
 use super::proof::Proof;
+use crate::named_set::named_set;
 use crate::row::Facts;
 
 /// Set of facts that differ.
@@ -43,49 +42,14 @@ impl Fields {
     /// Number of hard links.
     pub const LINKS: Self = Self(1 << 7);
 
-    /// `true` if no field differs.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// `true` if every field of `other` is in this set.
-    pub fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Union of both sets.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// This set without the fields of `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
-
-    /// Names of all fields, in the order of the output.
-    pub fn all_names() -> impl Iterator<Item = &'static str> + Clone {
-        NAMES.iter().map(|row| row.1)
-    }
-
-    /// The field of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
-    }
-
-    /// Names of the fields, e.g. `size` or `mtime`.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)
-    }
 }
 
-impl fmt::Debug for Fields {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.names()).finish()
-    }
-}
+named_set!(Fields, NAMES);
 
 fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)

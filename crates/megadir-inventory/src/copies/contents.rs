@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use megadir::{Dir, Error, Result, names};
+use megadir::{Dir, Error, Result, Time, names};
 use sha2::{Digest, Sha256};
 
 use crate::changes::hash::{open_directory, open_file, read_link};
@@ -80,7 +80,7 @@ impl State {
         };
         #[cfg(not(unix))]
         let (changed, id) = ((0, 0), None);
-        let modified_ns = status.modified().ok().map(ns_of);
+        let modified_ns = status.modified().ok().map(|time| nanoseconds(Time::from_system(time)));
         Self { is_file: status.is_file(), id, size_bytes: status.len(), modified_ns, changed }
     }
 
@@ -89,22 +89,6 @@ impl State {
             |row: Option<i64>| row.is_none() || self.modified_ns.is_none() || row == self.modified_ns;
         self.is_file && facts.size_bytes == Some(self.size_bytes) && is_same(facts.modified_ns)
     }
-}
-
-fn ns_of(time: std::time::SystemTime) -> i64 {
-    let of = |duration: std::time::Duration, sign: i64| {
-        let (seconds, rest) = (duration.as_secs() as i64, i64::from(duration.subsec_nanos()));
-        match (sign, rest) {
-            (1, _) => (seconds, rest),
-            (_, 0) => (-seconds, 0),
-            _ => (-seconds - 1, 1_000_000_000 - rest),
-        }
-    };
-    let (seconds, rest) = match time.duration_since(std::time::UNIX_EPOCH) {
-        Ok(after) => of(after, 1),
-        Err(before) => of(before.duration(), -1),
-    };
-    nanoseconds(megadir::Time { seconds, nanoseconds: rest as u32 })
 }
 
 struct Opened {

@@ -1,9 +1,8 @@
 //! Properties of an entry that a copy may keep, and their comparison.
 
-use std::fmt;
-
 use megadir::FileType;
 
+use crate::named_set::named_set;
 use crate::row::Facts;
 
 /// Set of properties.
@@ -37,44 +36,9 @@ impl Properties {
     pub const TARGET: Self = Self(1 << 5);
     /// Size and contents of files.
     pub const CONTENTS: Self = Self(1 << 6);
-
-    /// Names of all properties, in the order of the output.
-    pub fn all_names() -> impl Iterator<Item = &'static str> + Clone {
-        NAMES.iter().map(|row| row.1)
-    }
-
-    /// The property of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
-    }
-
-    /// `true` if the set has no property.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// `true` if every property of `other` is in this set.
-    pub fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Union of both sets.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Names of the properties, e.g. `size` or `mtime`.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)
-    }
 }
 
-impl fmt::Debug for Properties {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.names()).finish()
-    }
-}
+named_set!(Properties, NAMES);
 
 impl FromIterator<Properties> for Properties {
     fn from_iter<I: IntoIterator<Item = Properties>>(sets: I) -> Self {

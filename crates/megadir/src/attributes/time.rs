@@ -71,7 +71,8 @@ impl Time {
         Self { seconds: ticks.div_euclid(TICKS) - EPOCHS_APART, nanoseconds }
     }
 
-    pub(crate) fn from_system(time: std::time::SystemTime) -> Self {
+    /// Converts a time of the standard library.
+    pub fn from_system(time: std::time::SystemTime) -> Self {
         match time.duration_since(std::time::UNIX_EPOCH) {
             Ok(after) => Self { seconds: after.as_secs() as i64, nanoseconds: after.subsec_nanos() },
             Err(error) => {

@@ -4,38 +4,24 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use megadir::names;
+use megadir_inventory::TreePath;
 use megadir_inventory::changes::{Change, ChangeKind};
-use megadir_inventory::{Facts, TreePath, list_prefix, named_numbers};
 
 use super::Args;
+use crate::cmd::line_form::{LineForm, json_facts, list_path};
 use crate::ui::escape;
 use crate::ui::message::tree_path;
 use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text { escape: bool },
-    Null,
-    Json,
-    Paths { end: u8, escape: bool },
-}
-
 pub(super) struct Lines {
-    form: Form,
+    form: LineForm,
     prefixes: Vec<Vec<u8>>,
 }
 
 impl Lines {
     pub(super) fn new(args: &Args, roots: &[PathBuf], is_terminal: bool) -> Self {
-        let form = match (args.json, args.null) {
-            (_, null) if args.paths => {
-                Form::Paths { end: if null { 0 } else { b'\n' }, escape: is_terminal && !null }
-            }
-            (true, _) => Form::Json,
-            (_, true) => Form::Null,
-            _ => Form::Text { escape: is_terminal },
-        };
+        let form = LineForm::of([args.paths, args.json, args.null], is_terminal);
         let prefix = |root: &PathBuf| names::from_os(root.as_os_str()).to_vec();
         Self { form, prefixes: roots.iter().map(prefix).collect() }
     }
@@ -43,10 +29,10 @@ impl Lines {
     pub(super) fn write(&self, changes: &[Change], output: &mut Output) -> Result<(), Ended> {
         for change in changes {
             match self.form {
-                Form::Text { escape } => self.text(&mut output.text, change, escape),
-                Form::Null => self.null(&mut output.text, change),
-                Form::Json => self.json(&mut output.text, change),
-                Form::Paths { end, escape } => relative(&mut output.text, change, end, escape),
+                LineForm::Text { escape } => self.text(&mut output.text, change, escape),
+                LineForm::Null => self.null(&mut output.text, change),
+                LineForm::Json => self.json(&mut output.text, change),
+                LineForm::Paths { end, escape } => relative(&mut output.text, change, end, escape),
             }
             output.made()?;
         }
@@ -111,7 +97,7 @@ impl Lines {
             }
             for (key, facts) in [("old", &change.old), ("new", &change.new)] {
                 if let Some(facts) = facts {
-                    object.part(key, |part| json_facts(part, facts));
+                    object.part(key, |part| json_facts(part, facts, &COMPARED));
                 }
             }
         });
@@ -120,19 +106,8 @@ impl Lines {
 
 fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     let path = if change.path.is_empty() { b".".to_vec() } else { change.path.to_vec() };
-    text.extend_from_slice(list_prefix(&path));
-    escape::name(text, &path, escape);
-    text.push(end);
+    list_path(text, &path, end, escape);
 }
 
 const COMPARED: [&str; 9] =
     ["size", "mtime_ns", "ctime_ns", "btime_ns", "inode", "mode", "uid", "gid", "links"];
-
-fn json_facts(part: &mut Object<'_>, facts: &Facts) {
-    part.string("type", facts.kind.name());
-    for (key, number) in named_numbers(facts).filter(|(key, _)| COMPARED.contains(key)) {
-        if let Some(number) = number {
-            part.raw(key, number);
-        }
-    }
-}

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use megadir_inventory::copies::{Difference, DifferenceKind};
-use megadir_inventory::{Facts, list_prefix, named_numbers};
 
 use super::Args;
+use crate::cmd::line_form::{LineForm, json_facts, list_path};
 use crate::ui::escape;
 use crate::ui::object::Object;
 use crate::ui::output::Output;
@@ -13,31 +13,16 @@ use crate::ui::output::Output;
 /// Names of the sides.
 pub(super) const SIDES: [&str; 2] = ["A", "B"];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text { escape: bool },
-    Null,
-    Json,
-    Paths { end: u8, escape: bool },
-}
-
 /// Paths are relative to the trees; if there are several, the recorded paths of A's trees precede them.
 pub(super) struct Lines {
-    form: Form,
+    form: LineForm,
     prefixes: Vec<Vec<u8>>,
     path: Vec<u8>,
 }
 
 impl Lines {
     pub(super) fn new(args: &Args, prefixes: Vec<Vec<u8>>, is_terminal: bool) -> Self {
-        let form = match (args.json, args.null) {
-            (_, null) if args.paths => {
-                Form::Paths { end: if null { 0 } else { b'\n' }, escape: is_terminal && !null }
-            }
-            (true, _) => Form::Json,
-            (_, true) => Form::Null,
-            _ => Form::Text { escape: is_terminal },
-        };
+        let form = LineForm::of([args.paths, args.json, args.null], is_terminal);
         Self { form, prefixes, path: Vec::new() }
     }
 
@@ -46,19 +31,15 @@ impl Lines {
         self.path_into(difference, &mut path);
         let text = &mut output.text;
         match self.form {
-            Form::Text { escape } => as_text(text, difference, &path, escape),
-            Form::Null => {
+            LineForm::Text { escape } => as_text(text, difference, &path, escape),
+            LineForm::Null => {
                 text.extend_from_slice(difference.kind.name().as_bytes());
                 text.push(b'\t');
                 text.extend_from_slice(&path);
                 text.push(0);
             }
-            Form::Json => as_json(text, difference, &path),
-            Form::Paths { end, escape } => {
-                text.extend_from_slice(list_prefix(&path));
-                escape::name(text, &path, escape);
-                text.push(end);
-            }
+            LineForm::Json => as_json(text, difference, &path),
+            LineForm::Paths { end, escape } => list_path(text, &path, end, escape),
         }
         self.path = path;
     }
@@ -115,7 +96,7 @@ fn as_json(text: &mut Vec<u8>, difference: &Difference<'_>, path: &[u8]) {
         }
         for (key, facts) in KEYS.iter().zip(difference.facts) {
             if let Some(facts) = facts {
-                object.part(key, |part| json_facts(part, facts));
+                object.part(key, |part| json_facts(part, facts, &COMPARED));
             }
         }
     });
@@ -123,12 +104,3 @@ fn as_json(text: &mut Vec<u8>, difference: &Difference<'_>, path: &[u8]) {
 
 const KEYS: [&str; 2] = ["a", "b"];
 const COMPARED: [&str; 5] = ["size", "mtime_ns", "mode", "uid", "gid"];
-
-fn json_facts(part: &mut Object<'_>, facts: &Facts) {
-    part.string("type", facts.kind.name());
-    for (key, number) in named_numbers(facts).filter(|(key, _)| COMPARED.contains(key)) {
-        if let Some(number) = number {
-            part.raw(key, number);
-        }
-    }
-}

@@ -15,7 +15,7 @@ use megadir_inventory::{Excluded, Inventory, Rows};
 
 pub(crate) use self::args::Args;
 use self::lines::{Lines, SIDES};
-use super::amount::grouped;
+use super::amount::{grouped, plural};
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
@@ -221,16 +221,12 @@ fn conclude(args: &Args, counts: &Counts, concluded: &Concluded) -> u8 {
     }
 }
 
-fn number(count: u64, singular: &str, several: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { singular } else { several })
-}
-
 fn summary(args: &Args, counts: &Counts) -> String {
-    let agree = number(counts.agreeing, "entry agrees", "entries agree");
+    let agree = plural(counts.agreeing, "entry agrees", "entries agree");
     let others = DifferenceKind::ALL.into_iter().filter(|kind| counts.of(*kind) > 0).map(|kind| {
         let count = counts.of(kind);
         match kind {
-            DifferenceKind::Differs => number(count, "differs", "differ"),
+            DifferenceKind::Differs => plural(count, "differs", "differ"),
             kind => format!("{} {}", grouped(count), kind.name()),
         }
     });
@@ -247,10 +243,10 @@ fn lacking(counts: &Counts, concluded: &Concluded) -> String {
     let mut lacking = Vec::new();
     if counts.unreadable > 0 {
         let first = concluded.unread.as_ref().map(|first| format!(" (first: {first})")).unwrap_or_default();
-        lacking.push(format!("{} could not be read{first}", number(counts.unreadable, "entry", "entries")));
+        lacking.push(format!("{} could not be read{first}", plural(counts.unreadable, "entry", "entries")));
     }
     if counts.mounts > 0 {
-        let mounts = number(counts.mounts, "mount was", "mounts were");
+        let mounts = plural(counts.mounts, "mount was", "mounts were");
         lacking
             .push(format!("{mounts} not entered (--cross-mounts enters mounts, --exclude leaves them out)"));
     }
@@ -260,7 +256,7 @@ fn lacking(counts: &Counts, concluded: &Concluded) -> String {
     ];
     for (count, place) in below {
         if count > 0 {
-            lacking.push(format!("{} not compared below {place}", number(count, "entry", "entries")));
+            lacking.push(format!("{} not compared below {place}", plural(count, "entry", "entries")));
         }
     }
     lacking.join("; ")

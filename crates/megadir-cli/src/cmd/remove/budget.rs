@@ -34,7 +34,7 @@ mod outcome {
 
     use megadir::remove::budget::{Budget, Measure, Outcome};
 
-    use crate::cmd::amount::grouped;
+    use crate::cmd::amount::{grouped, plural};
     use crate::ui::message::quoted;
     use crate::ui::object::Object;
     use crate::ui::sizes;
@@ -132,9 +132,7 @@ mod outcome {
         match (measure, is_of_free) {
             (Measure::Bytes, _) => sizes::text(number),
             (Measure::Files, true) => format!("{} inodes", grouped(number)),
-            (Measure::Files, false) => {
-                format!("{} {}", grouped(number), if number == 1 { "file" } else { "files" })
-            }
+            (Measure::Files, false) => plural(number, "file", "files"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Entries that `--packed` leaves, in one line and in JSON.
 
-use crate::cmd::amount::{grouped, plural};
+use crate::cmd::amount::plural;
 use crate::cmd::mass_change::{Failure, KEPT_MAX};
 use crate::ui::object::Object;
 
@@ -72,9 +72,7 @@ impl Stayed {
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, ..)| *count > 0)
-            .map(|(count, singular, several)| {
-                format!("{} {}", grouped(count), if count == 1 { singular } else { several })
-            })
+            .map(|(count, singular, several)| plural(count, singular, several))
             .collect();
         (!parts.is_empty())
             .then(|| format!("{}: {}", plural(self.all(), "entry stays", "entries stay"), parts.join(", ")))
