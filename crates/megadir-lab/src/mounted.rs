@@ -1,4 +1,16 @@
 //! A mounted file system: made, identified by its driver, remounted, and removed on drop.
+//!
+//! ```text
+//!            format          attach
+//! unmounted -------> made ----------> mounted --- discard, detach, wait until free, drop the cache --+
+//!                     ^                  ^                                                           |
+//!                     |                  +------------------------ remount: attach ------------------+
+//!                     +------------------------------------------- reformat: format -----------------+
+//! ```
+//!
+//! A cold state is proven, not assumed: the device can be claimed exclusively (so no namespace has it
+//! mounted), and hardly a page of it is cached. If either fails, the remount is an error and the run leaves
+//! the state out.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeWriter};
@@ -238,6 +250,9 @@ impl Mounted {
     }
 
     /// Unmounts it if its content is kept, and verifies that it is gone from memory.
+    ///
+    /// The order matters. Discarding needs the mount; the claim of the device proves that the superblock
+    /// has left memory, with every dentry and inode; only then do dropped pages stay dropped.
     fn take_away(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         let name = self.spec.to_string();
         let not_cold = |left: String| LabError::NotCold { name, left };
@@ -318,6 +333,8 @@ impl Server {
         is_mounted: impl Fn() -> bool,
         control: RunControl<'_>,
     ) -> Result<Result<Self, String>, LabError> {
+        // Whether the mount has happened is looked up, not reported: the server does not print when it is
+        // ready.
         let Some((name, own)) = words.split_first() else { return Ok(Err("it has no server".into())) };
         let options = format!("{},no_detach", options.join(","));
         let mut arguments: Vec<&OsStr> = ["-c", KEEPER, "keeper", *name].map(AsRef::as_ref).to_vec();
@@ -345,6 +362,8 @@ impl Server {
     /// Waits until the server has written everything and exited, even if the run is being stopped. The file system must be
     /// unmounted.
     pub(crate) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
+        // An interrupted run must wait as well: the server still writes back, and the next step frees its
+        // device.
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
     }
