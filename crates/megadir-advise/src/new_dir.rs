@@ -1,7 +1,7 @@
 //! Capacity of a new directory next to the given one, which may have a history: the facts are judged for an empty one.
 //!
 //! The given directory serves as a sample of names and sizes. Its own entries, links and size do not matter
-//! to a directory that the program will create beside or below it.
+//! to a directory that the program will create near it.
 
 use megadir::FileSystem;
 use megadir::limits::{

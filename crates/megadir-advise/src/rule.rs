@@ -40,7 +40,7 @@ pub enum Recommendation {
 }
 
 /// A row of the table. `applies` looks at numbers only, so that the crossover can apply the same row to other
-/// numbers of files. `reason` continues a sentence. Rows that rest on limits come before those that rest on a
+/// numbers of files. `reason` continues a sentence. Rows that rest on limits come before rows that rest on a
 /// measurement.
 #[derive(Debug)]
 pub struct Rule {

@@ -165,7 +165,7 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Judges the exit code and the lines `KEY=VALUE` of `blkid -p`. Whatever is not understood is a refusal:
-/// an ambivalent result (8), output beside "nothing found", and a type without a label of ours.
+/// an ambivalent result (8), output in addition to "nothing found", and a type without a label of ours.
 fn judge(code: Option<i32>, lines: &[String]) -> Result<Carries, String> {
     let of = |key: &str| lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {

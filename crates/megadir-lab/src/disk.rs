@@ -160,8 +160,8 @@ impl Disk {
         repeat(patience, || rustix::fs::open(&self.path, flags, Mode::empty()).is_ok(), |is_free| *is_free)
     }
 
-    /// Drops what is cached of the unmounted disk, again for at most `patience` while others have some of it read: programs that look
-    /// for file systems on all devices (blkid, mkfs.btrfs) do.
+    /// Drops cached pages of the unmounted disk, again for at most `patience` while others have some of it
+    /// read: programs that look for file systems on all devices (blkid, mkfs.btrfs) do.
     pub fn cool(&self, patience: Duration) -> io::Result<Cold> {
         repeat(patience, || self.drop_cached(), |dropped| dropped.as_ref().map_or(true, Cold::is_cold))
     }

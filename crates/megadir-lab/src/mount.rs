@@ -1,4 +1,5 @@
-//! Mounting with the options of mount(8) in a namespace of its own, and unmounting what is held for a moment.
+//! Mounting with the options of mount(8) in a namespace of its own, and unmounting file systems that others
+//! hold for a moment.
 
 use std::cell::Cell;
 use std::ffi::CString;

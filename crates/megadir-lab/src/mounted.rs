@@ -29,13 +29,14 @@ use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
 
-/// How long others may hold a file system or its device: scans of all mounts and devices, and forked children before exec, which take
-/// seconds on a busy machine. A run of hours must not end because of one.
+/// Longest time that others may hold a file system or its device: scans of all mounts and devices, and
+/// forked children before exec, which take seconds on a busy machine. A run of hours must not end because
+/// of one.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// Unmounted, and its image freed, on drop. Close all descriptors on it before.
 ///
-/// `options` are those of mount(2), with the size of a file system in memory. `disk` is `None` for such a file
+/// `options` are for mount(2), with the size of a file system in memory. `disk` is `None` for such a file
 /// system, which therefore cannot be remounted without losing its content; `server` exists only for FUSE. `parent`
 /// and `name` reach the mount point by a descriptor, `path` is for the kernel's calls that need one.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //!
 //! To add a file system, write a row and name it in `FILE_SYSTEMS`; parser, help, plan and error messages
 //! read the rows. Estimates are upper bounds from the format of each file system, because the plan must
-//! refuse a run that would end for lack of space after an hour, and may well ask for too much.
+//! refuse a run that would run out of space after an hour, and may well ask for too much.
 
 /// 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
@@ -100,7 +100,8 @@ static EXT_BLOCK: Variant = Variant {
     ..bytes("block", BLOCKS, &["-b", "{}"])
 };
 static EXT_INODE: Variant = bytes("inode", &[128, 256, 512, KIB, 2 * KIB, 4 * KIB], &["-I", "{}"]);
-/// Space for which mke2fs makes one inode; below the default of 16 KiB, an image for many small files can be smaller.
+/// Space for each inode that mke2fs makes; below the default of 16 KiB, an image for many small files can
+/// be smaller.
 static EXT_INODE_RATIO: Variant = bytes("inode_ratio", &[4 * KIB, 8 * KIB, 16 * KIB], &["-i", "{}"]);
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");

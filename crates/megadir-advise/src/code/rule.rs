@@ -241,7 +241,7 @@ fn decimal(digits: usize) -> Vec<Refusal> {
     refused
 }
 
-/// If the depth grows, files of a shallow depth lie beside directories of a deeper one. A file whose name
+/// If the depth grows, files of a shallow depth lie next to directories of a deeper one. A file whose name
 /// could be such a directory's would block its creation later, so the layout refuses it from the start.
 fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
     let Some(growth) = layout.growth() else { return Vec::new() };

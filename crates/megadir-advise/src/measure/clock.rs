@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use megadir_bench::{Event, Listener};
 use megadir_record::{FileOperation, Line, Work};
 
-/// The watcher runs beside the measurement; fifty looks a second cost it nothing that could be measured.
+/// The watcher runs during the measurement; fifty looks a second cost it nothing that could be measured.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Removal writes less than creation.
 const REMOVING_PART: f64 = 0.7;

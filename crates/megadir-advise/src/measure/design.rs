@@ -38,14 +38,14 @@ const TRIAL_PART: f64 = 0.08;
 const FILES_PER_DIRECTORY_MIN: u64 = 4;
 /// Two levels of 16 directories each, or the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
-/// Of the free space and of the free inodes: other programs need them while the measurement runs.
+/// Part of the free space and inodes to use: other programs need them while the measurement runs.
 const ROOM_PART: f64 = 0.25;
 const BYTES_MAX: u64 = 1 << 30;
 /// A larger unit of the block counts is no cluster: s3fs reports 16 MiB.
 const UNIT_MAX: u64 = 64 << 10;
 /// Larger contents would measure the disk.
 const CONTENTS_MAX: u64 = 4 << 10;
-/// Of the time that the trials left. The rest is for removal, and for rounds that take longer than the
+/// Part of the time that the trials left. The rest is for removal, and for rounds that take longer than the
 /// trials.
 const TIME_PART: f64 = 0.8;
 
@@ -56,7 +56,7 @@ pub(super) struct Sizing {
     pub(super) rounds: u32,
 }
 
-/// All that is independent of the number of files. `layouts` are the wanted ones; a run with few files
+/// Choices that are independent of the number of files. `layouts` are the wanted ones; a run with few files
 /// narrows them or leaves them out, and `remarks` explain that to the user.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
