@@ -47,7 +47,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Request without options: the study as it is, in files made for it, without a limit on images.
+    /// Request without options: the unchanged study, in files made for it, without a limit on images.
     #[must_use]
     pub fn bare(preset: Preset, seed: u64) -> Self {
         Self {
@@ -107,7 +107,7 @@ pub enum Target {
     },
 }
 
-/// Limits of a backend of this machine, by which the plan does not plan an arm that cannot run.
+/// Limits of a backend of this machine, so that the plan has no arm that cannot run.
 /// `unavailable` is the reason, which becomes the note on the arms that are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {

@@ -12,7 +12,7 @@
 //!            X without a marker                      -> not ours: left alone, with the reason
 //! ```
 //!
-//! Why so careful: the next run removes a directory tree, as root, by a name that anybody could have
+//! The care has a reason: the next run removes a directory tree, as root, by a name that any user could have
 //! created. The lock of flock(2) ends with the process whatever kills it, on network file systems too where
 //! they support locks.
 
@@ -99,7 +99,7 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a private directory"))
     }
 
-    /// Network file systems show other machines what was synced or closed.
+    /// Writes the marker back: other machines see only data that was synced or closed.
     pub(crate) fn show_marker(&self) -> io::Result<()> {
         self.marker.sync_all()
     }
@@ -473,7 +473,7 @@ mod renamed {
                 let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
                 let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
                 renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
-                // A handle of mergerfs goes on listing the path by which it was opened.
+                // A handle of mergerfs keeps listing the path that it was opened with.
                 Ok((os::again(directory.at()).unwrap_or(directory), marker))
             });
         finished.map_err(|failed| failed.remove_directory(parent, &unfinished))

@@ -62,8 +62,8 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     facts.collect()
 }
 
-/// Directories of data sets, for whoever establishes a cache state: a remount replaces them, so they are
-/// looked up by number and never kept.
+/// Directories of data sets, for the code that establishes a cache state: a remount replaces them, so they
+/// are looked up by number and never kept.
 pub(crate) trait Directories {
     fn of(&self, data: DataId) -> &Dir;
 
@@ -181,9 +181,9 @@ impl Caches {
         Ok(unavailable)
     }
 
-    /// Establishes the state before a block. The order matters: warming comes before `setup`, whose work
-    /// would warm other data; the drop comes last, because `setup` and the program of `--prepare` leave the
-    /// cache warm.
+    /// Establishes the state before a block. The order matters: warming comes first, because it carries out
+    /// the same workload with other names; the drop comes last, because `setup` and the program of
+    /// `--prepare` leave the cache warm.
     pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,

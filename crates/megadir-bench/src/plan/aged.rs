@@ -3,7 +3,7 @@
 //! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks of many.
 //!
 //! An aged directory and its fresh twin hold the same names, so only their history differs. The twin is a
-//! data set of its own, built in turns with the first, and the pairs form one group: age is a question
+//! data set of its own, built alternately with the first, and the pairs form one group: age is a question
 //! apart from the study's.
 
 use megadir_record::{AGED_GROUP, Arm, ArmId, Axes, Data, DataId, DataSource, Made, Pair, Role, When, Work};

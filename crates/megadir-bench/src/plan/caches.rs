@@ -51,7 +51,7 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
 }
 
 /// States for chains, whose arms are no twins: the request's, else the study's, else warm and the available
-/// states of `cold`. Notes requested states that are unavailable, and those that `useless` gives a reason against.
+/// states of `cold`. Notes requested states that are unavailable, or that `useless` gives a reason against.
 pub(super) fn of_chains(
     request: &Request<'_>,
     size: &SizeSpec,
@@ -125,7 +125,7 @@ pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32)
 }
 
 /// Replaces the arms by their twins in all states, the warm ones first. Every arm gets a new number, so
-/// groups are rebuilt as well. Without a cold state the plan stays exactly as it was.
+/// groups are rebuilt as well. Without a cold state the plan does not change.
 pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<'_>) {
     if states.iter().all(|state| !state.is_cold()) {
         return;
@@ -248,7 +248,7 @@ fn twin(
     Twin { name, ids }
 }
 
-/// Copy of a group among the twins. A group of which only the control is left compares nothing and is
+/// Copy of a group among the twins. A group with only the control left compares nothing and is
 /// dropped.
 fn group_of(group: &Group, ids: &[Option<ArmId>], state: Option<&str>, twins: &[Arm]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;

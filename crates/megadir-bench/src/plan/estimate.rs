@@ -8,9 +8,9 @@
 //!  arms of the plan ----+--> of_data: maximum of space, sum of time --> one file system, or all
 //! ```
 //!
-//! Who asks: `--dry-run` prints the estimate, setup refuses a run that cannot fit, the planner sizes images
-//! and disks in memory with it. Too high an estimate refuses a possible run; too low an estimate fills a
-//! disk after an hour. So space errs upwards.
+//! Users of the estimate: `--dry-run` prints the estimate, setup refuses a run that cannot fit, the planner
+//! sizes images and disks in memory with it. Too high an estimate refuses a possible run; too low an
+//! estimate fills a disk after an hour. So space errs upwards.
 
 use std::collections::BTreeSet;
 

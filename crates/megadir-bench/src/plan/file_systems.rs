@@ -318,7 +318,7 @@ fn in_memory(needs: &Estimate, spec: Option<&Spec>, disk: &LabDisk, image_bytes:
 }
 
 /// Removes file systems with their data, arms and groups, and lists them as unavailable. Used by the
-/// planner for file systems that do not fit, and by the run for those that cannot be made.
+/// planner for file systems that do not fit, and by the run for file systems that cannot be made.
 pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if left_out.is_empty() {
         return Ok(plan);

@@ -148,7 +148,7 @@ const FIRST: &str = "-first";
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
 /// Assigns a published figure of a first run to the group of the coldest state in the plan. Without a cold
-/// state the figure is shown beside warm times, with the remark that they are not alike.
+/// state the figure is shown next to warm times, with the remark that they are not alike.
 pub(super) fn published(figure: &Published, groups: &[Group], planned_arms: &[Arm]) -> Published {
     let figure = figure.clone();
     let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {

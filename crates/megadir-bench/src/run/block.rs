@@ -130,7 +130,7 @@ pub(crate) fn run_block(
     })
 }
 
-/// How far the number of files is from `before + change`.
+/// Difference of the number of files from `before + change`.
 fn files_off(
     before: u64,
     change: i64,

@@ -10,8 +10,8 @@
 //!  oracle's attributes -----------> expect_attributes -> expected hash of the arms that read attributes
 //! ```
 //!
-//! Why two sources: a listing compared with another listing of the same file system would agree on a
-//! missing name.
+//! There are two sources, because a listing compared with another listing of the same file system would
+//! agree on a missing name.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -7,9 +7,9 @@
 //!  file systems made for the run  one for each  (`mount`)         remounted for fs-cold and for lives
 //! ```
 //!
-//! **Only this module holds descriptors on a mounted file system** for longer than a block, because any
-//! open one makes unmounting fail with `EBUSY`. During a remount the directories of its data sets stand at
-//! `NOWHERE`.
+//! **Any open descriptor on a mounted file system makes unmounting fail with `EBUSY`.** The ones that
+//! outlast a block are the volume's, and the run's list of data directories, which `remount` is given: it
+//! points them to `NOWHERE` before, and to the new mount after.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,9 +45,10 @@ pub(crate) struct Volumes {
     lab: Option<Lab>,
 }
 
-/// One place on which data sets lie. `number` is the device's, by which directories on one file system
-/// are recognized, and their files kept in one workspace each. `mounted` is present if the run mounted the
-/// file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors, mount.
+/// One place on which data sets lie. `number` is the device's: directories on one file system are
+/// recognized by it, and their files kept in one workspace each. `mounted` is present if the run mounted
+/// the file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors,
+/// mount.
 #[derive(Debug)]
 pub(crate) struct Volume {
     /// `None` for the only directory of a run without file systems.

@@ -35,8 +35,8 @@ pub struct Study {
 }
 
 /// Words and published figures that a report prints, and no part of the measurement. `source` is the
-/// published text that the study repeats; `reproduces` and `fixes` list what was kept of its method and what
-/// was corrected.
+/// published text that the study repeats; `reproduces` and `fixes` list the parts of its method that were
+/// kept and corrected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
     pub name: String,
@@ -101,7 +101,7 @@ impl Sizes {
     }
 }
 
-/// Rules by which rounds count and results are judged. They are recorded with each run, because a verdict
+/// Rules of counting rounds and judging results. They are recorded with each run, because a verdict
 /// means nothing without them. Fractions are of 1; `equivalence_band` is the largest ratio of times, minus 1,
 /// that counts as no difference.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

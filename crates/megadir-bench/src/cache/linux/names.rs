@@ -91,8 +91,8 @@ impl CachedNames {
 
 /// Reason why the counts are not low enough, if they are not. Counts are of the whole machine, so they are
 /// compared with an allowance, with the floor of an earlier verified drop, or, at the first drop, with the
-/// fall by the data set's own size. All three bounds are needed: on a machine with many cached inodes of
-/// others an absolute bound would never hold, and a relative one would always hold.
+/// fall by the data set's own size. The allowance alone would refuse the state wherever other programs hold
+/// many objects for good.
 fn remaining(
     floor: Option<SlabCounts>,
     before: SlabCounts,
@@ -225,7 +225,7 @@ pub(super) fn drain(
 fn write_back_others() {
     for point in mounted_devices() {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // What cannot be written back shows as unwritten.
+        // Data that cannot be written back shows as unwritten.
         if let Ok(directory) = rustix::fs::open(point, flags, Mode::empty()) {
             let _ = rustix::fs::syncfs(directory);
         }
