@@ -44,7 +44,7 @@
 //! `kind/files/transport/`), so that plan and rules hold no conditions, except that the plan refuses programs where
 //! they cannot be measured. The lab and the measuring of programs are Linux's alone.
 //!
-//! Words, from the largest to the smallest (METHODOLOGY.md explains why there are so few):
+//! Words, from the largest to the smallest (METHODOLOGY.md has their reasons):
 //!
 //! ```text
 //!  run       one plan, one record

@@ -214,8 +214,8 @@ impl Worker {
         Ok((done, wrong))
     }
 
-    /// Works on entries as they are listed, and compares the sum over them with the expected sum.
-    /// The listing goes past the expected number, untimed, so that extra files are noticed.
+    /// Works on entries as they are listed, and compares the sum over them with the expected sum. The
+    /// listing continues past the expected number, in no operation's time, so that extra files are noticed.
     fn by_listing(
         &mut self,
         top: &Dir,
