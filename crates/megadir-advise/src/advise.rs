@@ -1,4 +1,7 @@
 //! Complete answer to a question, computed from numbers alone; facts about the directory, and shortages.
+//!
+//! `look` reads the directory, `advise` computes. A measurement comes between the two, if the caller makes
+//! one, and needs the candidates that follow from `look`.
 
 use megadir::limits::{Assumptions, Ceiling, Limit, Limits, Span, limits};
 use megadir::{Dir, FileType, Listing};
@@ -52,8 +55,11 @@ pub fn advise(
     Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
 }
 
+/// Enough for the test of spread (`candidate.rs`), and read in moments from a directory of any size.
 const NAMES_MAX: usize = 4096;
 
+/// Facts of a directory without a judgement. `names` are a sample of the names in it (or in the directory
+/// that the files will resemble), empty if their lengths were given or had to be assumed.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub limits: Limits,
@@ -64,6 +70,8 @@ pub struct Look {
 
 /// The cost does not grow with the directory.
 pub fn look(directory: &Dir, assumptions: &Assumptions<'_>) -> megadir::Result<Look> {
+    // Too few files are no sample: `ready` replaces their figures by typical ones, and the limits are
+    // judged again.
     let found = limits(directory, assumptions)?;
     let (facts, names_assumed) = ready(found.facts);
     let given = assumptions.names.is_some() || names_assumed;
@@ -108,8 +116,11 @@ pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Short
     if further == 0 {
         return None;
     }
+    // Each directory takes an inode and a block, too, which decides on small file systems with many
+    // directories.
     let needed = further.saturating_add(layout.shape.directories.ceil() as u64);
     let of_all = |ceiling: &&Ceiling| {
+        // Limits of one directory are the rule's business: another layout avoids them.
         matches!(ceiling.limit, Limit::Inodes | Limit::Blocks | Limit::Quota(_) | Limit::ReadOnly)
     };
     let short = |ceiling: &&Ceiling| ceiling.more.low < needed;

@@ -1,4 +1,10 @@
-//! Question, and candidate layouts for it: one directory, one hashed level, two hashed levels, and layouts of known programs.
+//! Question, and candidate layouts for it: one directory, one hashed level, two hashed levels, and layouts
+//! of known programs.
+//!
+//! Few candidates, because each one multiplies the time of the measurement and widens the intervals of the
+//! others. Widths are chosen by computation, since the number of files per directory matters and not the
+//! digits: the narrowest width that keeps the fullest directory below `AIM` has the fewest directories to
+//! create and to walk.
 
 use megadir::layout::{Layout, PRESETS, PathBuffer, Preset, Shape, Source};
 
@@ -9,12 +15,16 @@ pub const AIM: u64 = 50_000;
 pub const MOST: u64 = 100_000;
 /// Without an index each create reads the whole directory: this many names take a hundred kilobytes.
 const MOST_LINEAR: u64 = 1_000;
+/// Below, 16 directories are enough; from here on 256 and more, the numbers that programs are known to use.
 const FEW: u64 = 100_000;
 /// At most 3 digits a level: 4096 directories fit in one on any file system.
 const ONE: [&[u16]; 3] = [&[1], &[2], &[3]];
 const TWO: [&[u16]; 5] = [&[1, 1], &[2, 1], &[2, 2], &[3, 2], &[3, 3]];
 const HEX: u64 = 16;
 
+/// A layout with its consequences for the number of files in question. `preset` is the name of a known
+/// program with the same layout; `fullest` are the files expected in the fullest directory, not in the
+/// average one, since the fullest meets a limit first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub layout: Layout,
@@ -50,6 +60,8 @@ fn fullest(files: u64, shape: &Shape) -> u64 {
     (mean + (2.0 * mean * spread).sqrt() + spread / 3.0).ceil().min(files as f64) as u64
 }
 
+/// Files of a directory, aimed at and at most: one directory level suffices up to the second number, and
+/// the width is chosen by the first. Without an index both shrink to a thousand.
 pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     let most = match &new_dir.capacity {
         Capacity::Bounded { plan, .. } => MOST.min(plan.likely),
@@ -117,6 +129,7 @@ fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
+/// With fewer names the test would accept nearly every distribution.
 const SPREAD_NAMES_MIN: usize = 64;
 /// Even names exceed this many standard deviations of chi-square one time in a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
@@ -149,6 +162,9 @@ fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
 }
 
 /// Number of files and writers, and the operations. The limits hold the names' lengths and the files' sizes.
+///
+/// `churn` is `true` if files come and go. It lowers the planned size of a directory, since ext4 never
+/// merges the leaves of its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub files: u64,

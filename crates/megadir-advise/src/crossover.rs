@@ -1,4 +1,13 @@
 //! Numbers of files at which the answer changes.
+//!
+//! ```text
+//!  files   1 ... x1.25 ... x1.25 ......... 10^12      steps of a quarter until the layout differs,
+//!          |---- flat ----|-- 256 --|-- 4096 --|      then halving between the two neighbours
+//! ```
+//!
+//! The rule is applied as a black box, since conditions of its rows may depend on the number of files in
+//! any way. Two changes within one step would be seen as one; the layouts that the rule can give differ by
+//! factors of 16.
 
 use megadir::limits::Span;
 
@@ -7,6 +16,7 @@ use crate::measured::Measured;
 use crate::new_dir::{Capacity, NewDir};
 use crate::rule::{Case, Rule, decide, layout};
 
+/// More files than any file system of today holds; the search must end somewhere.
 const FILES_MAX: u64 = 1_000_000_000_000;
 /// A change between two neighbouring numbers is located exactly.
 const STEP: f64 = 1.25;
@@ -19,6 +29,9 @@ pub struct Change {
     pub rule: &'static Rule,
 }
 
+/// Changes in ascending order, each with the range in which it may lie. The capacity of a directory is
+/// known only within bounds, so the changes are located three times, with its likely, lowest and highest
+/// value, and matched by the layouts before and after them.
 pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Change> {
     let low = of(question, &bounded(new_dir, |span| span.low), measured);
     let high = of(question, &bounded(new_dir, |span| span.high), measured);

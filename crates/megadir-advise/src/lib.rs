@@ -14,6 +14,12 @@
 //! | `new_dir.rs`, `candidate.rs` | capacity of a new directory; the layouts that compete |
 //! | `measure/`, `measured.rs` | the short measurement, and its verdicts |
 //! | `code/` | a layout as code: Python, Rust, Go, shell |
+//!
+//! Three properties shape the crate. An answer is reproducible: the rule sees numbers, never the file
+//! system, so the same figures give the same answer in a test, on another machine and for any other number
+//! of files (`crossover.rs` depends on that). Limits come before measurements, because a measurement of 50
+//! 000 files cannot show that the ten-millionth is refused. An undecided measurement decides nothing,
+//! instead of deciding by its point estimate.
 
 pub mod advise;
 pub mod candidate;

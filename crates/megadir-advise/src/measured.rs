@@ -1,4 +1,15 @@
 //! Result of a short measurement: layouts against one directory, judged by the report's statistics.
+//!
+//! ```text
+//!         faster          |            same             |          slower
+//!  -----------------------+-----------------------------+----------------------> ratio
+//!                        0.9            1             1.11
+//!  an interval within one of the three decides; an interval across a boundary is undecided
+//! ```
+//!
+//! A tenth is the threshold because subdirectories have a price (inodes, code, uncached walks) that a
+//! smaller gain does not repay. The report's own band of 3 % answers whether times differ, not whether the
+//! difference is worth it.
 
 use std::time::Duration;
 
@@ -66,6 +77,8 @@ pub struct Measured {
     pub contrasts: Vec<Contrast>,
 }
 
+/// A layout against one directory over all operations of a pattern. `Both` is faster in one and slower in
+/// another, which the rule treats as no reason for either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// By a tenth or more in a relevant phase, and the same in the rest.
@@ -79,8 +92,10 @@ pub enum Relation {
 /// With fewer, the time is mostly the cost of the directories.
 pub const DECIDING_FILES_MIN: u64 = 1_000;
 
+/// Ratio of times from which a difference counts; its inverse bounds the other side.
 const WORTH: f64 = 0.9;
 
+/// `time` is the budget that would probably decide it; `None` if no number of rounds within an hour would.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Undecided {
     pub layout: Layout,
@@ -88,9 +103,11 @@ pub struct Undecided {
     pub time: Option<Duration>,
 }
 
+/// A measurement that would take longer is not suggested.
 const TIME_MAX: Duration = Duration::from_secs(3600);
 /// Lower bound of further rounds, as a factor, without an estimate.
 const MORE: u64 = 2;
+/// Part of the given time that is spent in rounds; trials and removal take the rest.
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
@@ -122,6 +139,8 @@ impl Measured {
         let found: Vec<Relation> = self.contrasts.iter().filter(of).map(relation).collect();
         let has = |relation| found.contains(&relation);
         let believed = !self.distrusted && self.files >= DECIDING_FILES_MIN;
+        // Every operation of the pattern must be decided: a mean over decided ones would hide a loss in the
+        // others.
         if !believed || found.len() != phases.len() || has(Relation::Undecided) {
             return Relation::Undecided;
         }

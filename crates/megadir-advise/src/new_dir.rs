@@ -1,4 +1,7 @@
 //! Capacity of a new directory next to the given one, which may have a history: the facts are judged for an empty one.
+//!
+//! The given directory serves as a sample of names and sizes. Its own entries, links and size do not matter
+//! to a directory that the program will create near it.
 
 use megadir::FileSystem;
 use megadir::limits::{
@@ -11,6 +14,10 @@ const PLANNED: f64 = 0.75;
 const SAMPLE_MIN: u64 = 20;
 
 /// `Linear`: each create searches all entries.
+///
+/// Entries that one new directory can hold: `full` is the number at which the first name is refused, and
+/// `plan` the number to design for, lower by the scatter of that refusal. `by` is the limit that is met
+/// first. `Unknown` is not `Unbounded`: a server may have a limit that this machine cannot see.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     Bounded { full: Span, plan: Span, by: Limit },
@@ -51,6 +58,8 @@ pub fn ready(mut facts: Facts) -> (Facts, bool) {
     (facts, assumed)
 }
 
+/// Facts as they would be in an empty directory on the same file system. Two links are its own name and its
+/// `.`.
 fn of_new_directory(facts: &Facts) -> Facts {
     let mut new = facts.clone();
     new.directory_bytes = match facts.file_system {
@@ -62,6 +71,8 @@ fn of_new_directory(facts: &Facts) -> Facts {
     new.directory_share = 0.0;
     // Only the root of FAT16 differs from other directories.
     new.inode = 0;
+    // An old directory may have been created without an index; a new one follows the features of the file
+    // system.
     if let Details::Ext4(ext4) = &mut new.details {
         ext4.indexed = None;
     }

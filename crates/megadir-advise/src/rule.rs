@@ -1,6 +1,16 @@
 //! The rule: a table in which the first row that applies decides. `docs/advice.md` explains the reasons.
 //!
 //! The crossover applies the same rule to other numbers of files, with the bounds of the limits.
+//!
+//! ```text
+//!  limits of this file system   no-index, too-full, limit-unknown      cannot be measured with few files
+//!  limits of other programs     too-many-for-tools
+//!  measurement                  measured-slower, -faster, -same        only if every operation is decided
+//!  knowledge                    several-writers                        only if nothing was measured or decided
+//!  default                      fits
+//! ```
+//!
+//! `docs/advice.md` has one row per rule, which a test compares.
 
 use crate::candidate::{self, Candidate, Question};
 use crate::measured::{Measured, Relation};
@@ -11,8 +21,11 @@ const UNKNOWN_MAX: u64 = 100_000;
 /// Programs that hold all names in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
+/// Creating fewer files takes so little time that waiting for a lock does not show.
 const WAITING_MIN: u64 = 1_000;
 
+/// Everything that a row may look at. `measured` is `None` with `--time 0s`, without write permission, or
+/// if the time was too short.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub question: &'a Question,
@@ -27,7 +40,7 @@ pub enum Recommendation {
 }
 
 /// A row of the table. `applies` looks at numbers only, so that the crossover can apply the same row to other
-/// numbers of files. `reason` continues a sentence. Rows that rest on limits come before those that rest on a
+/// numbers of files. `reason` continues a sentence. Rows that rest on limits come before rows that rest on a
 /// measurement.
 #[derive(Debug)]
 pub struct Rule {
@@ -129,6 +142,8 @@ pub fn decide(case: &Case<'_>) -> &'static Rule {
     RULES.iter().find(|rule| (rule.applies)(case)).unwrap_or(last)
 }
 
+/// Layout that a rule recommends for this number of files. Rows recommend flat or hashed only; the width
+/// follows from the numbers, so that no row can contradict the limits.
 pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     match rule.recommends {
         Recommendation::Flat => Candidate::of(megadir::layout::Layout::FLAT, question.files),
@@ -136,6 +151,8 @@ pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     }
 }
 
+/// One level as long as its widest form keeps directories below the maximum; each further level costs
+/// inodes and uncached reads. Only from about 400 million files on are there two.
 fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
     let [shallow, deep] = candidate::hashed(question, new_dir);
     if shallow.fullest <= candidate::bounds(new_dir).1 { shallow } else { deep }

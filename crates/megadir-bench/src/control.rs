@@ -1,4 +1,8 @@
 //! Errors of long work; its cancellation and heartbeat are the lab's.
+//!
+//! The kinds differ in their consequence. `Refused` and `Program` end an arm, and the sample keeps the
+//! reason; `Remount` ends the run, since its file system may be unmounted; `Stopped` is no failure; the
+//! rest are failures of the machine or of this program, which end the run.
 
 use std::io;
 
@@ -27,6 +31,7 @@ pub(crate) enum WorkError {
     Stopped,
 }
 
+/// `stage` is a phrase such as "counting files", so that messages name the step and not a function.
 impl WorkError {
     pub(crate) fn at<E: Into<io::Error>>(stage: &'static str) -> impl Fn(E) -> Self + Copy {
         move |source| Self::Stage { stage, source: source.into() }

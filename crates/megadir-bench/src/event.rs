@@ -1,4 +1,13 @@
-//! Events of a run and their observers: progress, live tables, the record. Only an observer's error influences the run.
+//! Events of a run and their observers: progress, live tables, the record. Only an observer's error
+//! influences the run.
+//!
+//! ```text
+//!  Filling* -> Recorded(header) -> Recorded(built) -> Recorded(self-check)
+//!    -> { Starts -> Recorded(sample) }*  [EpochEnds -> Filling*]  -> Recorded(end) -> Cleaning
+//! ```
+//!
+//! Observers run on the run's thread, between blocks and never within one, so they cost no measured time.
+//! The record is one observer among others: `advise` runs without a file.
 
 use std::io;
 
@@ -22,10 +31,14 @@ pub enum Event<'a> {
     Cleaning,
 }
 
+/// Observer of a run. An error ends the run: a record that cannot be written must not look complete.
 pub trait Listener {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
 }
 
+/// Observer that writes the record. `output` becomes the `writer` with the first line, which needs the
+/// header or, in a resumed run, `chain`: the state of the running checksum at the end of the old record.
+/// `private` is present if the record is written for sharing.
 #[derive(Debug)]
 pub struct Recorder<W> {
     output: Option<W>,
@@ -114,6 +127,7 @@ impl<W: Durable> Listener for Recorder<W> {
     }
 }
 
+/// Names sort by study and time, in UTC, so that records from machines in different zones keep their order.
 pub fn record_file_name(study: &str, started_unix_s: u64) -> String {
     let seconds = i64::try_from(started_unix_s).unwrap_or(i64::MAX);
     let Utc { year, month, day, hour, minute, second } = Time { seconds, nanoseconds: 0 }.utc();

@@ -43,6 +43,19 @@
 //! The engine runs on Linux and Windows. Differences are in siblings that are chosen once (`os/`, `cache/`, `host/`,
 //! `kind/files/transport/`), so that plan and rules hold no conditions, except that the plan refuses programs where
 //! they cannot be measured. The lab and the measuring of programs are Linux's alone.
+//!
+//! Words, from the largest to the smallest (METHODOLOGY.md has their reasons):
+//!
+//! ```text
+//!  run       one plan, one record
+//!   epoch     fresh data sets under other names
+//!    round     every arm once, in an order of its own
+//!     block     one arm: operations between two reads of the clock -> one sample
+//!      operation one system call, listing or process
+//! ```
+//!
+//! A life of files is the part of a round from their creation to their removal, for arms that work on the
+//! files of other arms: create, read, stat, unlink.
 
 #[cfg(target_os = "linux")]
 pub use megadir_sys::process::is_ignored as is_signal_ignored;

@@ -1,5 +1,8 @@
 //! Methods of reading name, size and time of every file of a directory: one table per system. A method by an
 //! existing backend and stat backend is one row; `kind/stat_all/run/mod.rs` implements them.
+//!
+//! Both tables exist on every system: a study may name methods of both, methods of the other system are
+//! left out with a note, and a misspelt name remains an error everywhere.
 
 use megadir::Dir;
 use megadir::nearest::choices;
@@ -27,6 +30,8 @@ pub struct Method {
     pub(crate) way: Way,
 }
 
+/// Values that a method returns for each file, from most to least. Arms with different values have hashes
+/// of their own, so that equal work can still be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
     SizesAndTimes,
@@ -42,6 +47,8 @@ pub enum Threads {
     Processors,
 }
 
+/// Implementation of a method: single calls by path, a pair of backends of the library, the library's own
+/// choice, or the standard library of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Path,
@@ -51,6 +58,8 @@ pub(crate) enum Way {
     CppFilesystem,
 }
 
+/// Order in which entries are examined: as they are listed, in chunks that threads take, or by inode
+/// number, which turns random reads of inode tables into sequential ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryOrder {
     Listing,
@@ -186,6 +195,8 @@ pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     (!of(METHODS) && of(methods)).then_some(system)
 }
 
+/// A method as this machine and directory provide it. `processors` bounds the threads of the library's own
+/// choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodFact {
     pub method: &'static Method,
@@ -199,6 +210,8 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     METHODS.iter().map(fact).collect()
 }
 
+/// Asks the backends themselves, on the directory in question: several depend on the file system and on
+/// root, and the answer must be the same as in the measured block.
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
         return Some(format!("a method for {system}"));

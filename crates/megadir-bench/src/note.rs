@@ -1,4 +1,7 @@
 //! Kinds of notes that a run writes into its record. A note's text has the figures; the report adds advice for each kind.
+//!
+//! Kinds are part of the record's format: the words stay as they are, or old records would lose their
+//! advice.
 
 use megadir_record::Note;
 
@@ -48,6 +51,8 @@ megadir_record::named! {
 }
 
 impl NoteKind {
+    /// Makes a sentence of the text, so that callers can use messages of errors, which are neither
+    /// capitalized nor ended by a full stop.
     pub(crate) fn note(self, mut text: String) -> Note {
         if let Some(first) = text.get_mut(..1) {
             first.make_ascii_uppercase();

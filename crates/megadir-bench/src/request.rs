@@ -1,4 +1,6 @@
 //! Plain data of planning: the user's request, the facts of the machine, and the result.
+//!
+//! This module is below `kind` and `plan`, so that both can use its types without using each other.
 
 use std::fmt::Display;
 
@@ -45,7 +47,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Request without options: the study as it is, in files made for it, without a limit on images.
+    /// Request without options: the unchanged study, in files made for it, without a limit on images.
     #[must_use]
     pub fn bare(preset: Preset, seed: u64) -> Self {
         Self {
@@ -73,6 +75,9 @@ impl Request<'_> {
 }
 
 /// Further files that an aged directory has held.
+///
+/// In absolute numbers, or as a multiple of the files that stay: a study with several sizes ages each in
+/// proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
     Files(u64),
@@ -88,6 +93,8 @@ impl AgedBy {
     }
 }
 
+/// Data that the run works on. Existing directories are only read: a plan whose arms change files refuses
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Sizes of the data sets made for the run; if empty, the preset's.
@@ -100,7 +107,7 @@ pub enum Target {
     },
 }
 
-/// Limits of a backend of this machine, by which the plan does not plan an arm that cannot run.
+/// Limits of a backend of this machine, so that the plan has no arm that cannot run.
 /// `unavailable` is the reason, which becomes the note on the arms that are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
@@ -123,6 +130,9 @@ pub struct ProgramFact {
     pub version: Result<Option<String>, String>,
 }
 
+/// A cache state as this machine and the file system of the directory can provide it. Facts are gathered
+/// once before planning, because some checks (for root, for the kernel's version) have nothing to do with a
+/// plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {
     pub state: CacheState,
@@ -131,6 +141,8 @@ pub struct CacheFact {
     pub unavailable: Option<String>,
 }
 
+/// `found` has the reason if the file system cannot be used, so that it becomes a row of the report, not an
+/// error.
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
     /// As requested; a user's directory has its label.
@@ -154,6 +166,8 @@ pub struct FoundFileSystem {
     pub caches: Vec<CacheFact>,
 }
 
+/// The plan, and notes on everything that was wished for and left out: the record keeps them, so that a
+/// reader sees which comparisons are missing, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     pub plan: Plan,
@@ -193,6 +207,8 @@ pub(crate) fn check_numbers(
     }
 }
 
+/// An unknown backend is an error of the request; a known one that is unavailable here only leaves its arms
+/// out.
 pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();

@@ -3,6 +3,18 @@
 //! Removal follows no links, crosses no mounts, and needs the lock, which a living run never releases.
 //!
 //! Each system has a protocol for creating the directory atomically: `renamed` (Linux) and `in_place` (Windows).
+//!
+//! ```text
+//!  Linux:    mkdir X.new -> marker, locked -> rename X.new X -> data ...        (a run)
+//!            data removed -> rename X X.new -> marker removed -> rmdir
+//!  killed:   X.new, empty or with a marker only      -> removed if the lock is free
+//!            X with a complete marker and free lock  -> removed with its content
+//!            X without a marker                      -> not ours: left alone, with the reason
+//! ```
+//!
+//! The care has a reason: the next run removes a directory tree, as root, by a name that any user could have
+//! created. The lock of flock(2) ends with the process whatever kills it, on network file systems too where
+//! they support locks.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::os::removal::{Beat, remove_directory};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
+/// The name alone proves nothing; it only selects the directories to examine.
 const PREFIX: &str = "megadir-bench-";
 /// On systems where unfinished directories have their own names.
 const UNFINISHED: &str = ".new";
@@ -27,6 +40,7 @@ const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
 /// Longer on Windows, where an empty leftover is recognised by its name alone.
 const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
+/// A marker is shorter; a larger file is another program's.
 const MARKER_BYTES_MAX: u64 = 4096;
 
 /// Contents of the marker, which shows that this program created the directory: removal of a directory
@@ -41,6 +55,7 @@ struct Marker {
     run: String,
 }
 
+/// Marker of a workspace, as another rank reads it to prove that both see the same directory.
 pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u8>> {
     let directory = os::open_on_this_mount(parent, name)?;
     let marker = os::open_file(directory.at(), MARKER, Access::Read)?;
@@ -63,6 +78,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// Creates a directory with a random name. Randomness serves against collisions only, so the time and
+    /// the number of the process suffice as a seed.
     pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         let parent_at = os::open_directory(parent)?;
         let now_ns = since_1970().as_nanos() as u64;
@@ -82,11 +99,12 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a private directory"))
     }
 
-    /// Network file systems show other machines what was synced or closed.
+    /// Writes the marker back: other machines see only data that was synced or closed.
     pub(crate) fn show_marker(&self) -> io::Result<()> {
         self.marker.sync_all()
     }
 
+    /// Creates a directory of a data set, and opens it. Errors: `AlreadyExists`.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
         os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)
@@ -123,6 +141,8 @@ impl Workspace {
         self.directory.at()
     }
 
+    /// Closes all descriptors for a remount, which also releases the lock. No other run can take the
+    /// directory for a leftover meanwhile, since the file system is mounted in this run's namespace only.
     pub(crate) fn close(self) -> Closed {
         Closed { name: self.name, path: self.path }
     }
@@ -143,6 +163,7 @@ fn is_race(kind: ErrorKind) -> bool {
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
 }
 
+/// Failure while a directory was being created. Only our own unfinished directory may be removed.
 enum Unfinished {
     Ours(io::Error),
     /// Another run took it for a leftover before it was locked, and removes it.
@@ -165,6 +186,9 @@ impl Unfinished {
     }
 }
 
+/// Creates and locks the marker, then writes it. Another run may find it between its creation and its lock;
+/// it takes the lock first then and removes the marker, so the number of its names is checked under the
+/// lock.
 fn mark(directory: Borrowed<'_>, name: &str) -> Result<File, Unfinished> {
     let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
@@ -223,6 +247,8 @@ struct Leftover {
     whole: bool,
 }
 
+/// Examines every directory with a name of ours, in the order of names, and passes leftovers of killed runs
+/// to `remove`. Names are collected before, since removing entries while listing may hide others.
 fn leftovers(
     parent: &Path,
     remove: impl Fn(Borrowed<'_>, &str, Leftover) -> io::Result<()>,
@@ -315,6 +341,8 @@ fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
     })
 }
 
+/// `true` for a regular file with one name, of the directory's owner, on its device: no link to a file
+/// elsewhere, and nothing that another user put there.
 fn is_plain(marker: &Status, directory: &Status) -> bool {
     marker.kind == FileType::File
         && marker.links == 1
@@ -445,7 +473,7 @@ mod renamed {
                 let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
                 let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
                 renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
-                // A handle of mergerfs goes on listing the path by which it was opened.
+                // A handle of mergerfs keeps listing the path that it was opened with.
                 Ok((os::again(directory.at()).unwrap_or(directory), marker))
             });
         finished.map_err(|failed| failed.remove_directory(parent, &unfinished))

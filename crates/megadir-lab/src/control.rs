@@ -37,6 +37,8 @@ impl RunControl<'_> {
     }
 }
 
+/// Runs `step` with `mark` set in the heartbeat, and counts it as one beat. Marks do not nest: the end of
+/// the inner step would clear the mark of the outer one.
 pub fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
     heartbeat.fetch_or(mark, Ordering::Relaxed);
     let result = step();

@@ -1,4 +1,11 @@
 //! Checks that a user's device may be erased. Nothing is written to a refused device.
+//!
+//! All of these must hold, and again just before each mkfs, because hours may lie between:
+//!
+//! * the user allowed it (`--erase-device`), and it is a block device that can be claimed exclusively;
+//! * it is empty, or has a file system with the lab's label and nothing else;
+//! * emptiness is a finding, not an assumption: blkid must find no signature, and samples of the content
+//!   must be blank.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -59,6 +66,9 @@ pub fn check(
     claim_erasable((path, shown), |_| true, control)
 }
 
+/// The exclusive claim is held while the content is examined, so that nothing can be mounted between the
+/// two. The caller drops the claim before mkfs and mount, which claim the device themselves; `is_expected`
+/// compares the device with the one that was approved.
 fn claim_erasable(
     (path, shown): (&Path, &Path),
     is_expected: impl FnOnce(&File) -> bool,
@@ -139,6 +149,8 @@ fn first_data(device: &File) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
+/// Offsets of the blocks to read, in ascending order and without repetition: both ends whole, and `SAMPLES`
+/// blocks at equal distances between. 1536 reads take moments on any device; a whole disk would take hours.
 fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
     let block = BLOCK_BYTES as u64;
     let blocks = bytes.div_ceil(block);
@@ -152,6 +164,8 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
         .map(move |number| number * block)
 }
 
+/// Judges the exit code and the lines `KEY=VALUE` of `blkid -p`. Whatever is not understood is a refusal:
+/// an ambivalent result (8), output in addition to "nothing found", and a type without a label of ours.
 fn judge(code: Option<i32>, lines: &[String]) -> Result<Carries, String> {
     let of = |key: &str| lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {
@@ -172,6 +186,7 @@ fn judge(code: Option<i32>, lines: &[String]) -> Result<Carries, String> {
     }
 }
 
+/// blkid reports NTFS as `ntfs`, whichever of the two drivers of the table mounts it.
 fn is_made_here(kind: &str) -> bool {
     kind == "ntfs" || FILE_SYSTEMS.iter().any(|entry| !entry.in_memory() && entry.kind == kind)
 }

@@ -1,4 +1,14 @@
 //! Block device below a file system: an image on a loop device, a device in memory, or a user's device.
+//!
+//! ```text
+//! file system      ext4, xfs ...                 (mounted.rs)
+//! Disk             /dev/loopN    /dev/zramN      /dev/sdX of the user
+//! below            image file    memory          nothing that is ours
+//! ```
+//!
+//! Direct I/O between the loop device and its image matters for the numbers: without it each block is also
+//! in the page cache of the image, which takes memory and hides the time of the disk below. If it is
+//! impossible, the record states so.
 
 use std::fs::File;
 use std::io;
@@ -129,6 +139,7 @@ impl Disk {
         }
     }
 
+    /// Compares device numbers, not paths: a link below `/dev/disk` may lead elsewhere by now.
     pub fn is_same(&self, other: &File) -> bool {
         let number = |file: &File| rustix::fs::fstat(file).map(|status| status.st_rdev).ok();
         number(&self.device).is_some_and(|own| number(other) == Some(own))
@@ -149,12 +160,14 @@ impl Disk {
         repeat(patience, || rustix::fs::open(&self.path, flags, Mode::empty()).is_ok(), |is_free| *is_free)
     }
 
-    /// Drops what is cached of the unmounted disk, again for at most `patience` while others have some of it read: programs that look
-    /// for file systems on all devices (blkid, mkfs.btrfs) do.
+    /// Drops cached pages of the unmounted disk, again for at most `patience` while others have some of it
+    /// read: programs that look for file systems on all devices (blkid, mkfs.btrfs) do.
     pub fn cool(&self, patience: Duration) -> io::Result<Cold> {
         repeat(patience, || self.drop_cached(), |dropped| dropped.as_ref().map_or(true, Cold::is_cold))
     }
 
+    /// Writes back, drops and counts, in this order: `POSIX_FADV_DONTNEED` skips dirty pages. The device
+    /// comes before the image, because writing the device back makes pages of the image dirty.
     fn drop_cached(&self) -> io::Result<Cold> {
         let mut cold = Cold::default();
         rustix::fs::fsync(&self.device)?;

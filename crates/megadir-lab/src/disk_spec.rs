@@ -1,4 +1,8 @@
 //! Specification of the disk below an image: `image`, `memory`, `memory:limit=4G`.
+//!
+//! The plan holds a disk by its name with all parameters, and the record repeats it, so parsing and
+//! printing are inverse to each other: a record is resumed on the same disk even if a default has changed
+//! since.
 
 use std::fmt;
 
@@ -183,6 +187,7 @@ impl Measure {
     }
 }
 
+/// `parse` alone would accept a sign, as in `+1`, and one size would have two names.
 fn whole(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| digits.bytes().all(|digit| digit.is_ascii_digit()))
 }

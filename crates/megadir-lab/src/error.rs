@@ -57,6 +57,9 @@ pub enum LabError {
     Interrupted,
 }
 
+/// Kinds are separate where a caller treats them differently: `Unavailable` becomes a row of the report and
+/// the run continues, `Device` guarantees that nothing was written to the device, `NotCold` makes a cache
+/// state impossible. The rest ends the run with its one line.
 impl LabError {
     pub fn failed<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
         let doing = doing.into();

@@ -7,7 +7,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Makes an image: an unnamed sparse file, freed with its last descriptor.
+/// Makes an image: an unnamed sparse file of `bytes`, freed with its last descriptor.
+///
+/// The loop device holds a descriptor as well, so the caller may drop its own once the device is attached.
+/// Some file systems cannot make unnamed files (`EOPNOTSUPP`; `EISDIR` from kernels that do not know the
+/// flag); there the file has a name for the moment between its creation and its unlinking.
 pub fn make_image(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;

@@ -13,6 +13,19 @@
 //! | `patience.rs` | attempts that are repeated while other programs hold a device or a mount |
 //! | `program.rs`, `keeper.sh` | mkfs and FUSE servers that end with the run |
 //! | `control.rs`, `error.rs` | cancellation and heartbeat; errors of one line |
+//!
+//! Life of a file system on an image. Every layer is released by the drop of the value that owns it, in the
+//! reverse order, so that an early return or a panic leaves nothing; a kill leaves only what the kernel
+//! releases without us.
+//!
+//! ```text
+//!  sparse file        loop device        mkfs            mount in a namespace of the run
+//!  make_image ------> Disk::attach ----> format -------> attach ------------------> work on it
+//!  (no name)          (or zram)             ^               ^                          |
+//!                                           |               +--- remount: cold cache --+
+//!                                           +------------------- reformat: new life ---+
+//!  drop: unmount, end the FUSE server, remove the mount point, detach the device, free the image
+//! ```
 
 pub mod control;
 #[cfg(target_os = "linux")]

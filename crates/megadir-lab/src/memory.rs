@@ -4,6 +4,14 @@
 //! also after `kill -9` of the run. If the keeper is killed too, the next run removes the device: a mark in `/run/megadir` has its
 //! sequence number (`diskseq`), which no other disk gets before the next boot. The kernel refuses to remove a device that anything has open.
 //! The keeper is in the run's mount namespace, which would keep the file system mounted, so it also unmounts it.
+//!
+//! ```text
+//! run -- pipe --> keeper (sh) -- hot_add --> /dev/zramN, and the mark /run/megadir/zram-BOOT-SEQUENCE
+//!  |                 |
+//!  ends or dies      end of the pipe: umount, hot_remove, mark removed
+//!                    |
+//!                    killed too: the mark stays, and `leftovers` of the next run removes the device
+//! ```
 
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File};
@@ -39,6 +47,9 @@ pub(crate) struct Zram {
 }
 
 /// Reason why zram cannot be used here, in words.
+///
+/// The checks have no side effect: asking whether zram works by adding a device would leave one behind
+/// wherever it cannot be removed.
 pub(crate) fn no_zram() -> Option<String> {
     let control = Path::new(CONTROL);
     match () {
@@ -90,6 +101,8 @@ impl Zram {
         let (waits, lives) = io::pipe().map_err(LabError::failed("create a pipe"))?;
         let keeper = Running::start("sh", &arguments, Some(waits)).map_err(LabError::failed("start sh"))?;
         let mut zram = Self { lives: Some(lives), keeper, number: 0 };
+        // The keeper prints the number only after it has written its mark, so a device without a mark never
+        // carries data.
         zram.number = zram.keeper.watch(control, |keeper| {
             let output = keeper.output();
             if let Some(number) = output.last().and_then(|line| line.parse().ok()) {
@@ -137,6 +150,8 @@ impl Zram {
 }
 
 impl Drop for Zram {
+    /// Closing the pipe is the message to the keeper, and waiting for it makes sure that the memory is free
+    /// again before the caller makes the next disk. The keeper is not killed: it would leave the device.
     fn drop(&mut self) {
         self.lives = None;
         let _ = self.keeper.child.wait();
@@ -160,6 +175,8 @@ pub(crate) fn image(
     rustix::fs::mkdirat(directory.as_fd(), NAME, rustix::fs::Mode::RWXU).map_err(failed)?;
     let image = mount::mount(Path::new("none"), &point, "tmpfs", &[format!("size={limit_bytes}")])
         .map_err(failed)
+        // The image is unnamed and open, so it outlives the lazy unmount: the tmpfs has no path from then
+        // on, and the kernel frees it with the last descriptor of the image.
         .and_then(|()| {
             let inside = File::open(&point).map_err(LabError::failed(doing()));
             let image =
@@ -203,12 +220,17 @@ pub fn leftovers(remove: bool) -> (Vec<String>, Vec<(String, String)>) {
 }
 
 /// `true` if the keeper that wrote the mark still has the device open.
+///
+/// Descriptor 4 is the one on which the keeper's script (`memory.sh`) opens its device. A process number
+/// alone would not do, since another process may have it by now.
 fn is_kept(mark: &Path, device: &str) -> bool {
     let process = std::fs::read_to_string(mark).unwrap_or_default();
     let open = std::fs::read_link(format!("/proc/{}/fd/4", process.trim()));
     open.is_ok_and(|open| open == Path::new(device))
 }
 
+/// Number of the zram device with this `diskseq`, if it still exists. The name `zramN` alone is no
+/// identity: the kernel gives the lowest free number again, and that device may be another user's swap.
 fn number_of(sequence: &str) -> Option<u32> {
     disks().find_map(|disk| {
         let number = disk.file_name().to_str()?.strip_prefix("zram")?.parse().ok()?;

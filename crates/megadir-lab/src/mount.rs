@@ -1,4 +1,5 @@
-//! Mounting with the options of mount(8) in a namespace of its own, and unmounting what is held for a moment.
+//! Mounting with the options of mount(8) in a namespace of its own, and unmounting file systems that others
+//! hold for a moment.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -13,6 +14,8 @@ use rustix::thread::{CapabilitySet, capabilities};
 use crate::LabError;
 use crate::patience::repeat;
 
+/// Options of mount(8) that mount(2) takes as flags. The kernel would refuse them in the data string, which
+/// is for the driver's own options; mount(8) separates the two in the same way.
 const FLAGS: &[(&str, MountFlags)] = &[
     ("noatime", MountFlags::NOATIME),
     ("nodiratime", MountFlags::NODIRATIME),
@@ -43,6 +46,9 @@ pub fn detach(point: &Path) -> Result<(), Errno> {
     rustix::mount::unmount(point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
 }
 
+/// `true` if something is mounted on the entry `name`: its device number differs from the number of its
+/// parent. Both are reached by the descriptor, so that a path that was moved meanwhile cannot give the
+/// wrong answer.
 pub(crate) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
     let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
     match (of(name), of(".")) {
@@ -63,6 +69,8 @@ fn split(options: &[String]) -> (MountFlags, CString) {
 }
 
 thread_local! {
+    // A mount namespace belongs to a thread, not to the process: unshare(2) changes only the calling thread
+    // and the threads that it starts later.
     static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -1,4 +1,16 @@
 //! A mounted file system: made, identified by its driver, remounted, and removed on drop.
+//!
+//! ```text
+//!            format          attach
+//! unmounted -------> made ----------> mounted --- discard, detach, wait until free, drop the cache --+
+//!                     ^                  ^                                                           |
+//!                     |                  +------------------------ remount: attach ------------------+
+//!                     +------------------------------------------- reformat: format -----------------+
+//! ```
+//!
+//! A cold state is proven, not assumed: the device can be claimed exclusively (so no namespace has it
+//! mounted), and hardly a page of it is cached. If either fails, the remount is an error and the run leaves
+//! the state out.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeWriter};
@@ -17,13 +29,14 @@ use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
 
-/// How long others may hold a file system or its device: scans of all mounts and devices, and forked children before exec, which take
-/// seconds on a busy machine. A run of hours must not end because of one.
+/// Longest time that others may hold a file system or its device: scans of all mounts and devices, and
+/// forked children before exec, which take seconds on a busy machine. A run of hours must not end because
+/// of one.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// Unmounted, and its image freed, on drop. Close all descriptors on it before.
 ///
-/// `options` are those of mount(2), with the size of a file system in memory. `disk` is `None` for such a file
+/// `options` are for mount(2), with the size of a file system in memory. `disk` is `None` for such a file
 /// system, which therefore cannot be remounted without losing its content; `server` exists only for FUSE. `parent`
 /// and `name` reach the mount point by a descriptor, `path` is for the kernel's calls that need one.
 #[derive(Debug)]
@@ -238,6 +251,9 @@ impl Mounted {
     }
 
     /// Unmounts it if its content is kept, and verifies that it is gone from memory.
+    ///
+    /// The order matters. Discarding needs the mount; the claim of the device proves that the superblock
+    /// has left memory, with every dentry and inode; only then do dropped pages stay dropped.
     fn take_away(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         let name = self.spec.to_string();
         let not_cold = |left: String| LabError::NotCold { name, left };
@@ -318,6 +334,8 @@ impl Server {
         is_mounted: impl Fn() -> bool,
         control: RunControl<'_>,
     ) -> Result<Result<Self, String>, LabError> {
+        // Whether the mount has happened is looked up, not reported: the server does not print when it is
+        // ready.
         let Some((name, own)) = words.split_first() else { return Ok(Err("it has no server".into())) };
         let options = format!("{},no_detach", options.join(","));
         let mut arguments: Vec<&OsStr> = ["-c", KEEPER, "keeper", *name].map(AsRef::as_ref).to_vec();
@@ -345,6 +363,8 @@ impl Server {
     /// Waits until the server has written everything and exited, even if the run is being stopped. The file system must be
     /// unmounted.
     pub(crate) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
+        // An interrupted run must wait as well: the server still writes back, and the next step frees its
+        // device.
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+/// Short compared with a remount, and long enough not to disturb the program that is waited for.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Repeats `attempt` until `has_ended` accepts its result, for at most `patience`, and returns the last result.

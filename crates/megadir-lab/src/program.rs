@@ -1,4 +1,8 @@
 //! External programs, run without output and killed by the kernel with the run's thread.
+//!
+//! Programs are found in fixed folders and get a fixed environment, so that a run does the same from a
+//! shell of root, from sudo (whose PATH may lack `sbin`) and from cron, and prints English messages that
+//! can be quoted.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,6 +29,8 @@ const FOLDERS: [&str; 7] = [
     "/bin",
     "/run/current-system/sw/bin",
 ];
+/// Interval between two looks at a running program. Nothing is being measured while programs of the lab
+/// run, so waking up costs nothing; a signal handler for children would belong to the whole process.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub fn find(name: &str) -> Option<PathBuf> {
@@ -54,6 +60,7 @@ impl Running {
             .stdout(output.try_clone()?)
             .stderr(output.try_clone()?)
             // The run handles Ctrl-C.
+            // A process group of its own keeps the terminal from sending it SIGINT too.
             .process_group(0);
         match input {
             Some(input) => _ = command.stdin(input),
@@ -66,6 +73,8 @@ impl Running {
         self.watch(control, |own| own.child.try_wait().map_err(LabError::failed("wait for a program")))
     }
 
+    /// Calls `look` until it returns a value, with the heartbeat advancing, and ends early if the run is
+    /// stopped. Early ends leave the program to the drop of `self`, which kills it, or to its keeper.
     pub(crate) fn watch<R>(
         &mut self,
         control: RunControl<'_>,
@@ -121,6 +130,9 @@ impl Ended {
     }
 }
 
+/// Reason why the file system cannot be made here, found without making it, so that lists and help can show
+/// it. It can be wrong in one direction: a module that is listed may still fail to load, which the first
+/// mount reports.
 pub fn missing(spec: &Spec) -> Option<String> {
     let entry = spec.entry;
     let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));
@@ -140,6 +152,8 @@ pub(crate) fn no_driver(entry: &Entry) -> String {
     }
 }
 
+/// `true` if the kernel has the driver or a module of it. `/proc/filesystems` lists only drivers that are
+/// loaded, and mount(2) loads others on demand, so the lists of modules are searched as well.
 fn has_driver(entry: &Entry) -> bool {
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {

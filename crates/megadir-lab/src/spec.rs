@@ -1,4 +1,8 @@
 //! Specification of a file system: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`.
+//!
+//! A specification gives mkfs and mount their options, names the file system in plans, records and reports,
+//! and estimates the space that an image needs. The order of the variants is part of the name, not of the
+//! meaning.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -40,6 +44,9 @@ impl Spec {
         Ok(spec)
     }
 
+    /// A variant and its negation (`dir_index`, `^dir_index`) exclude each other, and so do two values of
+    /// one variant. `mount` may be repeated with other options, since it stands for the whole list of
+    /// mount(8).
     fn check_again(&self, new: &Chosen) -> Result<(), String> {
         let bare = |name: &'static str| name.trim_start_matches('^');
         let clashes = |old: &Chosen| match (old.variant.name, new.variant.name) {
@@ -87,6 +94,8 @@ impl Spec {
         noatime.into_iter().chain(own).collect()
     }
 
+    /// Name in tables, with the driver where it is another one: `ext2 (ext4 driver)`. A reader of a result
+    /// must see that two formats were measured through one driver.
     pub fn label(&self, driver: &str) -> String {
         match driver == self.entry.name {
             true => self.to_string(),
@@ -108,6 +117,9 @@ impl Spec {
         self.chosen.iter().find_map(|chosen| chosen.variant.needs)
     }
 
+    /// `false` if a block or cluster is smaller than 4096 bytes, the sector of a zram device and of a loop
+    /// device that does direct I/O to a disk with such sectors: a file system cannot have blocks smaller
+    /// than its sectors.
     #[cfg(target_os = "linux")]
     pub fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {

@@ -1,6 +1,10 @@
 //! The file systems that the lab can make, with the published study's options: mkfs defaults and `noatime`,
 //! plus the lab's label, inode tables and journals of ext2 to ext4 written at once (else the kernel writes
 //! them during measurements), and a quick format for NTFS.
+//!
+//! To add a file system, write a row and name it in `FILE_SYSTEMS`; parser, help, plan and error messages
+//! read the rows. Estimates are upper bounds from the format of each file system, because the plan must
+//! refuse a run that would run out of space after an hour, and may well ask for too much.
 
 /// 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
@@ -45,6 +49,9 @@ pub struct Entry {
     pub inline_bytes: u64,
 }
 
+/// Word that may follow a name, as `block=1k` in `ext4:block=1k`: its values, its effect on mkfs or mount,
+/// and what a kernel `needs` for it, as the hint of an error. The kernel is not asked in advance; it
+/// refuses the mount.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Variant {
     pub name: &'static str,
@@ -93,7 +100,8 @@ static EXT_BLOCK: Variant = Variant {
     ..bytes("block", BLOCKS, &["-b", "{}"])
 };
 static EXT_INODE: Variant = bytes("inode", &[128, 256, 512, KIB, 2 * KIB, 4 * KIB], &["-I", "{}"]);
-/// Space for which mke2fs makes one inode; below the default of 16 KiB, an image for many small files can be smaller.
+/// Space for each inode that mke2fs makes; below the default of 16 KiB, an image for many small files can
+/// be smaller.
 static EXT_INODE_RATIO: Variant = bytes("inode_ratio", &[4 * KIB, 8 * KIB, 16 * KIB], &["-i", "{}"]);
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");
@@ -272,6 +280,7 @@ static EXFAT: Entry = Entry {
     ..named("exfat", "no journal, no index, no hard links", PLAIN)
 };
 
+/// In the order of help and of choices in error messages: common ones first.
 pub static FILE_SYSTEMS: &[&Entry] =
     &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
 

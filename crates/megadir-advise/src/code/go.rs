@@ -1,4 +1,5 @@
-//! Layouts in Go.
+//! Layouts in Go. The text is formatted as gofmt would: tabs, sorted imports, and spaces around the colon
+//! of a slice whose bounds are expressions.
 
 use std::collections::BTreeSet;
 
@@ -71,6 +72,8 @@ fn refusals(rule: &Rule) -> String {
     )
 }
 
+/// Conditions in Go for one refusal, joined with `||` by the caller; each assumes that the ones before are
+/// false. Go's strings are bytes, so names that are no UTF-8 need no conversion.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     match refusal {
         Refusal::Length(least, most) if least == most => vec![format!("n != {least}")],
@@ -142,6 +145,7 @@ fn numbered(numbers: &[Number]) -> String {
     code + &words::list("\t", &head, &values, "), nil")
 }
 
+/// Bounds from the end are written with `n`, the length of the name, which the code computes first.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let to = to.unwrap_or(0);
     let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
@@ -151,6 +155,7 @@ fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
 }
 
+/// A slice as an element of a list, where gofmt puts spaces around the colon of two expressions.
 fn item(text: &str, part: Slice) -> String {
     let slice = slice(text, part);
     if part.backwards && part.from > 0 { slice.replace(":n-", " : n-") } else { slice }

@@ -4,6 +4,17 @@
 //!
 //! `rule.rs` defines refusals and slices of names once. A test runs the printed code with an interpreter or a compiler
 //! and compares it with `Placer`.
+//!
+//! ```text
+//!  Layout --Rule::new--> Rule --go, python, rust, shell--> text   (snippet)
+//!                          |
+//!                          +-- old and new rule, both printed, and a fixed text with open and create   (transition)
+//! ```
+//!
+//! The code is meant to be pasted and read, so each writer chooses the shortest form that the layout
+//! permits, and no library of ours is needed at run time. An error here is worse than a crash: a program
+//! that computes another path than megadir loses files. Hence one `Rule` for all languages, and tests that
+//! run all of them.
 
 mod go;
 mod python;

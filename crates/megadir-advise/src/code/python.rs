@@ -1,4 +1,5 @@
-//! Layouts in Python.
+//! Layouts in Python. Names may be `str` or `bytes`: the function works on bytes and returns the type that
+//! it was given, with undecodable bytes as surrogates, as `os.fsdecode` makes them.
 
 use std::collections::BTreeSet;
 
@@ -142,6 +143,7 @@ fn numbered(numbers: &[Number]) -> String {
     "    number = int(raw, 16)\n".to_owned() + &words::list("    ", &head, &values, ")")
 }
 
+/// Negative bounds count from the end. A bound of zero is left out, because `[-2:-0]` would be empty.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
     let to = to.unwrap_or(0);

@@ -1,4 +1,8 @@
 //! Rule of a layout in terms that every language has: comparisons, slices, a digest. A test compares it with `Placer`.
+//!
+//! * `directories`: parts of a text (the name, its digest, the padded number), or quotients of a number.
+//! * `file`: the whole name, or the rest of it.
+//! * `refused`: names without a path, each as a test that is safe after the earlier ones.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
@@ -177,6 +181,8 @@ fn directories(layout: &Layout, widths: &[usize]) -> Result<Directories, NoCode>
     Ok(Directories::Cut(text, slices(layout, &widths[..most])))
 }
 
+/// From the file upwards: the last count is the files of a directory, and each divisor is the product of
+/// the counts below its level.
 fn numbers(counts: &[u16]) -> Vec<Number> {
     let mut next = counts.last().map(|count| u32::from(*count));
     let number = |count: &u16| {
@@ -235,6 +241,8 @@ fn decimal(digits: usize) -> Vec<Refusal> {
     refused
 }
 
+/// If the depth grows, files of a shallow depth lie next to directories of a deeper one. A file whose name
+/// could be such a directory's would block its creation later, so the layout refuses it from the start.
 fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
     let Some(growth) = layout.growth() else { return Vec::new() };
     let mut found: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -254,6 +262,8 @@ fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refu
     found.into_iter().map(|(after, widths)| Refusal::LikeDirectory { after, widths }).collect()
 }
 
+/// Numbers of files up to which each depth applies: `under_files` in each directory, times 16 for each
+/// digit of the levels. Depths that more than 2^64 files would need are left out.
 fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     let growth = layout.growth()?;
     let (least, most) = (growth.from_levels, widths.len());

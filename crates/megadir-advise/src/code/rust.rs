@@ -1,4 +1,5 @@
-//! Layouts in Rust.
+//! Layouts in Rust. The transition puts the old layout into a module of its own, so that both functions
+//! keep their names.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use crate::code::words;
@@ -27,6 +28,8 @@ pub(super) fn beside(old: &str, new: &str) -> String {
     format!("{new}\n/// The old layout.\nmod old {{\n{indented}}}\n\n")
 }
 
+/// `true` if every name that the layout accepts is made of ASCII digits, so that the code may work on
+/// `str`.
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }
@@ -135,6 +138,8 @@ fn path(rule: &Rule) -> String {
     before + &path + "    Some(PathBuf::from(OsString::from_vec(path)))\n"
 }
 
+/// Form with a loop, for layouts with a label before each directory or with a depth that depends on the
+/// files.
 fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     let mut code = words::list("    ", "let parts = [", parts, "];");
     if rule.growth.is_some() {

@@ -1,6 +1,10 @@
 //! Layouts in POSIX shell, which zsh emulates if asked. The path is returned in a variable, because command substitution would drop
 //! trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`; an empty value is equivalent to
 //! unsetting it.
+//!
+//! Names of variables begin with `layout_`, since POSIX shell has no local variables and the code is pasted
+//! into other scripts. Refusals are patterns of one `case`, and lengths are tests after it: patterns cannot
+//! count.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 
@@ -58,6 +62,7 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("    else\n        layout_depth={last}\n    fi\n}}\n")
 }
 
+/// Refusals that a pattern can express; the others are in `lengths`.
 fn patterns(rule: &Rule) -> Vec<String> {
     rule.refused.iter().flat_map(|refusal| pattern(refusal, &rule.label)).collect()
 }
@@ -148,6 +153,8 @@ fn path(rule: &Rule) -> Vec<String> {
     lines
 }
 
+/// Cuts the directories off the name, one after the other. `${x#???}` removes three characters in front,
+/// and the same text removed from the end of `x` leaves those three: POSIX shell has no substrings.
 fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     let Some(first) = parts.first() else { return Vec::new() };
     let width = |part: &Slice| format!("'{}'", any(part.to.unwrap_or(part.from) - part.from));

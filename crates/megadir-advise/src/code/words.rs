@@ -129,8 +129,10 @@ fn grows(depths: &Depths) -> String {
     )
 }
 
+/// Longest line of generated code, the default of rustfmt.
 const LINE: usize = 100;
 
+/// A list on one line, or, if it is too long, one item a line with a comma after the last.
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
     let line = format!("{indent}{head}{}{tail}", items.join(", "));
     if line.len() <= LINE {

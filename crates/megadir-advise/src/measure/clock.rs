@@ -1,4 +1,14 @@
 //! Time budget of a measurement: it stops early enough to remove its files.
+//!
+//! ```text
+//!  begun                                                                     begun + time
+//!  |-- trials --|-- prepare --|-- rounds: create, read, walk ... --|-- removal --|reserve|
+//!                                                                  ^
+//!                     the watcher stops the run when  elapsed + 0.7 x time of creating + reserve >= time
+//! ```
+//!
+//! The engine knows no deadline; it has a flag to end early and removes its files on every end. So the
+//! clock is an observer of events, and a thread that sets the flag. A round that is cut off does not count.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,6 +17,7 @@ use std::time::{Duration, Instant};
 use megadir_bench::{Event, Listener};
 use megadir_record::{FileOperation, Line, Work};
 
+/// The watcher runs during the measurement; fifty looks a second cost it nothing that could be measured.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Removal writes less than creation.
 const REMOVING_PART: f64 = 0.7;
@@ -14,6 +25,7 @@ const REMOVING_PART: f64 = 0.7;
 const RESERVE: Duration = Duration::from_millis(250);
 const RESERVE_PART: f64 = 0.05;
 
+/// No creating block is running. An `Option` would need a lock, since two threads share the value.
 const NONE: u64 = u64::MAX;
 
 /// Times of a run so far, in seconds, from which the next run's size is computed. `preparing_s` is until the
@@ -83,6 +95,7 @@ impl Clock {
                     if over || stop.load(Ordering::Relaxed) {
                         either.store(true, Ordering::Relaxed);
                     }
+                    // Parked instead of asleep, so that the end of the run does not wait for the interval.
                     std::thread::park_timeout(LOOK_EVERY);
                 }
             });
@@ -155,6 +168,8 @@ impl Listener for Watch<'_> {
                 if self.makes {
                     self.clock.making_ns.fetch_add(sample.elapsed_ns, Ordering::Relaxed);
                 }
+                // Samples of all arms end here, so a block that creates nothing cannot leave the time of an
+                // earlier one running.
                 self.clock.since_ns.store(NONE, Ordering::Relaxed);
             }
             Event::Cleaning => self.cleaning = Some(Instant::now()),

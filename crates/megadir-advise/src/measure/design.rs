@@ -1,4 +1,14 @@
 //! Design of the measurement (layouts, files, rounds) from the time, the free space and the cost of trials.
+//!
+//! ```text
+//!  trial of 300 files, 1 round     -> cost of a round          -+
+//!  trial of more files, 1 round    -> fixed cost, cost per file -+-> files and rounds that fit into 0.8 of the time
+//!  free space, inodes, the question-> files at most            -+
+//! ```
+//!
+//! Twelve rounds come before more files: intervals need rounds, and differences between layouts of cached
+//! files change little beyond a few thousand files. Only when the files are at their maximum do rounds grow
+//! further.
 
 use std::time::Duration;
 
@@ -21,24 +31,33 @@ const ROUNDS_MAX: u32 = 1000;
 const FILES_MAX: u64 = 50_000;
 /// With fewer a block is too short to stand out from noise.
 const FILES_MIN: u64 = 300;
+/// Part of the time for the second trial. It must be much larger than the first to separate the two costs,
+/// and its time is lost to the measurement.
 const TRIAL_PART: f64 = 0.08;
+/// With fewer files in each directory the cost of directories would hide the cost of the layout.
 const FILES_PER_DIRECTORY_MIN: u64 = 4;
 /// Two levels of 16 directories each, or the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
+/// Part of the free space and inodes to use: other programs need them while the measurement runs.
 const ROOM_PART: f64 = 0.25;
 const BYTES_MAX: u64 = 1 << 30;
 /// A larger unit of the block counts is no cluster: s3fs reports 16 MiB.
 const UNIT_MAX: u64 = 64 << 10;
 /// Larger contents would measure the disk.
 const CONTENTS_MAX: u64 = 4 << 10;
+/// Part of the time that the trials left. The rest is for removal, and for rounds that take longer than the
+/// trials.
 const TIME_PART: f64 = 0.8;
 
+/// Numbers of a run. `files` is for each layout, so a round creates as many times that as there are arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizing {
     pub(super) files: u64,
     pub(super) rounds: u32,
 }
 
+/// Choices that are independent of the number of files. `layouts` are the wanted ones; a run with few files
+/// narrows them or leaves them out, and `remarks` explain that to the user.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
     names: NameScheme,
@@ -76,6 +95,7 @@ impl Design {
         Self { names, size_bytes: wanted.min(CONTENTS_MAX), layouts, remarks }
     }
 
+    /// Two layouts may become equal when they are narrowed; equal arms would only cost rounds.
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
         for layout in self.layouts.iter().filter_map(|layout| narrowed(layout, files)) {
@@ -104,6 +124,9 @@ impl Design {
         plan(&study, &plan_request).map_err(|error| error.to_string())
     }
 
+    /// Turns the built-in study of layouts into this measurement. The study's texts are replaced as well,
+    /// because the page of `--report` prints them, and the article's published figures would be compared
+    /// with other work.
     fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
         study.meta.name = "advise".into();
         study.meta.question = "Which layout is best for these files here?".into();
@@ -147,6 +170,9 @@ fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
     None
 }
 
+/// Names with the same lengths as the user's. Lengths of 32 become MD5 digests, the names that presets
+/// expect. Other lengths are drawn from their distribution at equally spaced quantiles, because a record
+/// holds a fixed number.
 fn names(request: &Request<'_>) -> NameScheme {
     let names = &request.limits.facts.names.value;
     if (names.shortest(), names.longest()) == (32, 32) {
@@ -176,6 +202,9 @@ impl Cost {
         Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
     }
 
+    /// Two points give the line: its slope is the cost of a file, its intercept the cost of a round. Noise
+    /// could make the slope negative or nearly zero, and then the plan would ask for millions of files,
+    /// hence the lower bound.
     pub(super) fn of_two(
         (first, first_pace): (Sizing, &Pace),
         (second, second_pace): (Sizing, &Pace),
@@ -232,6 +261,8 @@ impl Sizing {
     }
 }
 
+/// The two reasons have different remedies: `Time` more time or a quieter machine, `Room` another
+/// directory.
 pub(super) enum TooSmall {
     Time(String),
     Room(String),
@@ -272,7 +303,9 @@ fn part(free: u64, taken: u64) -> u64 {
     (ROOM_PART * free as f64 / taken.max(1) as f64) as u64
 }
 
-/// Files in each layout.
+/// Files of each layout that the free space and the limit of 1 GiB allow, with `sets` of them in all
+/// rounds. A further KiB per file covers the inode and the entry. A file system that reports no blocks
+/// limits nothing.
 fn fit_blocks(space: &Space, size_bytes: u64, sets: u64) -> u64 {
     let each = size_bytes.next_multiple_of(space.unit_bytes.clamp(1, UNIT_MAX)) + 1024;
     let free = match space.blocks {

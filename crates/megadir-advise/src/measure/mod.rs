@@ -3,6 +3,15 @@
 //!
 //! The measurement is the study of layouts, planned in code and run by the engine. A round of few files and one of more
 //! measure the cost per file here, which determines the files and rounds that the time allows.
+//!
+//! ```text
+//!  Request -> Design -> trial -> trial -> Sizing -> run -> record in memory -> Report -> Measured
+//!               |         \_ Cost _/        |                                     (numbers for the rule)
+//!               +-- narrowed layouts        +-- too little time or space: Stopped::Not, with the reason
+//! ```
+//!
+//! Everything runs below the user's directory, in the engine's workspace, since only the target file system
+//! can answer. Nothing is measured twice with different code: `bench run layout` would give the same arms.
 
 mod clock;
 mod design;
@@ -24,6 +33,7 @@ use megadir_report::summary::{Difference, GroupReading, Outcome, PairRow, Summar
 use crate::candidate::{Candidate, Question};
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
+/// Smallest budget. The reserve of the clock and the trials alone take a good part of a shorter one.
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
 /// `time` is the budget of everything, trials and removal included. `stop` is set by the caller to interrupt,
@@ -43,6 +53,8 @@ pub struct Request<'a> {
     pub beat: &'a AtomicU64,
 }
 
+/// `report` is complete, for the page of `--report`; `measured` is the extract for the rule; `remarks`
+/// state where the measurement differs from the question.
 #[derive(Debug)]
 pub struct Run {
     pub report: Report,
@@ -50,6 +62,8 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
+/// Ends without a result. Only `Failed` leaves something behind, so only it is an error of the command;
+/// after `Not` the limits alone decide.
 #[derive(Debug)]
 pub enum Stopped {
     /// Nothing was measured; why.
@@ -120,6 +134,8 @@ fn sized(
 }
 
 /// First note of a run about other work on the machine, without its last full stop.
+///
+/// The kinds are ordered by how directly they explain a slow trial; the report's other notes would not.
 pub fn overload(notes: &[Note]) -> Option<&str> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
     let first = notes.iter().find(|note| KINDS.contains(&note.kind.as_str()));
@@ -181,8 +197,11 @@ fn cannot_write(error: &io::Error) -> String {
     }
 }
 
+/// Names of the groups in the study of layouts, in `kind/layout.rs` of the engine.
 const GROUPS: [(&str, Phase); 3] = [("write", Phase::Write), ("read", Phase::Read), ("walk", Phase::Walk)];
 
+/// The record takes the same way as one from a file: written, read, judged by the report. A run cut off by
+/// the clock has complete rounds and one incomplete round, which the report leaves out.
 fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> Result<Run, Stopped> {
     let record = match read_partly(bytes) {
         Ok((record, None)) => record,
@@ -230,6 +249,8 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
     }
 }
 
+/// The subject of a pair begins with the layout and a comma. Arms of unequal work are no contrast: their
+/// times cannot be compared.
 fn contrast(row: &PairRow, phase: Phase, files: u64) -> Option<Contrast> {
     let layout = row.pair.subject.split(',').next()?.parse().ok()?;
     let (ratio, interval, verdict) = match &row.outcome {

@@ -1,6 +1,8 @@
 //! Judges from a volume's read counters whether data were cached. Other processes count too, so each request
 //! is made twice: the first must read from the volume, the second must not. Contents are judged per file,
 //! because readahead of one file would hide that another is cached.
+//!
+//! Pure, so that it is tested on every system. Every doubt is a refusal of the state.
 
 const LEFT_MAX: f64 = 0.01;
 /// Largest share of the bytes read that other processes, or a second pass, may read from the volume.
@@ -9,6 +11,7 @@ const PAGE_BYTES: u64 = 4096;
 /// Minimum read per name, bytes: a quarter of an NTFS file record (1 KiB, four per page).
 const NAME_BYTES: u64 = 256;
 
+/// Bytes that were read from a file, and bytes that its volume delivered meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileRead {
     pub(super) wanted_bytes: u64,
@@ -39,6 +42,7 @@ pub(super) fn names(names: usize, given: u64, again: u64) -> Result<(), String> 
     not_disturbed(again, given)
 }
 
+/// Fails if the second pass, which the cache should have answered alone, reached the volume.
 fn not_disturbed(again: u64, of: u64) -> Result<(), String> {
     if again as f64 > OTHERS_MAX * of as f64 {
         return Err(format!(

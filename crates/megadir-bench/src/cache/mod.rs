@@ -7,6 +7,16 @@
 //! ```
 //!
 //! A state that is unavailable or cannot be verified is an error, never silently another state.
+//!
+//! ```text
+//!                 drop (any state that drops names)
+//!  set: warm ------------------------------------------> not warm
+//!    ^                                                      |
+//!    +-- a pass before the next warm block: list, examine --+       then each warm arm works once, unrecorded
+//! ```
+//!
+//! Three questions for each drop: was it warm before (else a miss proves nothing), is it cold now, and did
+//! the block read from the device (`after`)?
 
 #[cfg(any(windows, test))]
 mod judge;
@@ -52,6 +62,8 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     facts.collect()
 }
 
+/// Directories of data sets, for the code that establishes a cache state: a remount replaces them, so they
+/// are looked up by number and never kept.
 pub(crate) trait Directories {
     fn of(&self, data: DataId) -> &Dir;
 
@@ -64,6 +76,7 @@ pub(crate) trait Directories {
     fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError>;
 }
 
+/// A state that cannot be established or verified, named by the state.
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     let reason: String = reason.into();
     WorkError::other(state.name(), reason)
@@ -168,6 +181,9 @@ impl Caches {
         Ok(unavailable)
     }
 
+    /// Establishes the state before a block. The order matters: warming comes first, because it carries out
+    /// the same workload with other names; the drop comes last, because `setup` and the program of
+    /// `--prepare` leave the cache warm.
     pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,
@@ -205,6 +221,7 @@ impl Caches {
         })
     }
 
+    /// A pass over the data set if something dropped it, or if no sample was drawn yet.
     fn warm_names(
         &mut self,
         data: DataId,
@@ -220,6 +237,8 @@ impl Caches {
         Ok(())
     }
 
+    /// Lists and examines every entry, which brings all names and inodes into the cache, and draws the
+    /// sample on the way.
     fn pass(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         let set = &mut self.sets[data.0 as usize];
         let mut pass = Pass::new(&mut self.random);
@@ -251,6 +270,8 @@ impl Caches {
         Ok(())
     }
 
+    /// Drops what the state requires. Samples of names are drawn before, since afterwards every look-up
+    /// would warm.
     fn evict(
         &mut self,
         state: CacheState,
@@ -275,6 +296,8 @@ impl Caches {
         }
     }
 
+    /// Marks the data sets and warm arms that the state has cooled. It happens even if the verification
+    /// fails: part of the cache is cold then.
     fn forget(&mut self, state: CacheState, before: &Before<'_>) {
         match state {
             CacheState::Warm => {}
@@ -295,6 +318,7 @@ impl Caches {
         }
     }
 
+    /// A drop of caches cools the whole machine, a remount only the data sets on its file system.
     fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
         let on = |data: DataId| plan.data[data.0 as usize].on;
         let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);

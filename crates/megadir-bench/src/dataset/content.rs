@@ -1,4 +1,12 @@
 //! Content of the n-th file: generated in pieces while it is written or compared, never stored.
+//!
+//! ```text
+//!  Content::fill(buffer) <- Piece (up to 160 bytes, kept from call to call) <- next_piece: digest, or JSON
+//!                        <- SplitMix64 directly, 8 bytes a step
+//! ```
+//!
+//! Contents matter where a file system compresses or deduplicates: pseudorandom bytes give it nothing to
+//! do, and JSON can be compressed. Generation must keep up with writing, so nothing here allocates.
 
 use md5::{Digest, Md5};
 use megadir_record::ContentKind;
@@ -7,6 +15,7 @@ use megadir_stats::permutation::SplitMix64;
 use crate::dataset::names::{GOLDEN, decimal, hex_digits};
 use crate::dataset::stream;
 
+/// Position within the content of one file.
 #[derive(Clone, Debug)]
 pub struct Content {
     source: ContentSource,
@@ -87,6 +96,14 @@ const WORDS: [&str; 32] = [
     "parcel", "query", "red", "river", "sample", "south", "status", "stone", "table", "west",
 ];
 
+/// A document of exactly the file's size. The hard part is its end: `rest` counts the bytes that
+/// are left, so that records are added while one certainly fits, and a text of any length fills the
+/// remainder.
+///
+/// ```text
+///  {"id":..,"key":"..","records":[{..},{..}],"note":"words words wor"}
+///  Start                          Records         Text                Done (spaces, if the buffer is longer)
+/// ```
 #[derive(Clone, Debug)]
 struct Json {
     random: SplitMix64,
@@ -124,6 +141,8 @@ impl Json {
         self.rest -= piece.length as u64;
     }
 
+    /// Shorter sizes than an object needs are a string, a digit, or nothing, all of them valid JSON but the
+    /// empty file.
     fn start(&mut self, piece: &mut Piece) {
         match self.rest {
             0 => self.part = Part::Done,
@@ -162,6 +181,7 @@ impl Json {
         piece.push(b"\"}");
     }
 
+    /// Words up to the last byte before `end`; the last word is cut.
     fn text(&mut self, end: &[u8], piece: &mut Piece) {
         while piece.length < PIECE_BYTES_MAX / 2 {
             let left = self.rest - (piece.length + end.len()) as u64;
@@ -180,6 +200,7 @@ impl Json {
     }
 }
 
+/// Bytes that were generated and not all returned yet: `given` of `length`.
 #[derive(Clone, Debug)]
 struct Piece {
     bytes: [u8; PIECE_BYTES_MAX],

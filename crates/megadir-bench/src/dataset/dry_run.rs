@@ -60,6 +60,8 @@ pub fn rehearse(
     Ok(Rehearsed { filled, more_directories, bytes })
 }
 
+/// State of a dry run. `tree` is `None` if the directory does not exist. `missing` has a hash for each
+/// directory that would be made, up to `DIRECTORIES_MAX`; beyond that the count is a lower bound.
 struct Rehearsal<'a> {
     tree: Option<Tree<'a>>,
     missing: HashSet<u64>,
@@ -86,6 +88,7 @@ impl Rehearsal<'_> {
         Ok((FileOutcome::Nothing, task.size_bytes))
     }
 
+    /// Notes all directories of a path beyond its first `there` bytes.
     fn miss(&mut self, path: &[u8], there: usize) {
         let ends = (there + 1..path.len()).filter(|end| path[*end] == b'/').chain([path.len()]);
         for end in ends.filter(|end| *end > there) {
@@ -99,6 +102,7 @@ impl Rehearsal<'_> {
     }
 }
 
+/// Outcome for a file in an existing directory, and the bytes that would be written.
 fn look_at(
     leaf: Borrowed<'_>,
     name: &[u8],

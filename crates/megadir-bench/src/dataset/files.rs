@@ -208,6 +208,7 @@ impl Files {
     }
 }
 
+/// Different characters that names have at a position: the factor of directories for each digit of a layout.
 fn values(names: NameScheme) -> u64 {
     match names {
         NameScheme::Md5 | NameScheme::Hex | NameScheme::UpperHex => 16,

@@ -2,6 +2,17 @@
 //! O_EXCL, so that no existing file is overwritten. Filling again keeps complete files and completes
 //! truncated ones of the current user without other hard links, because a kill leaves such files. Any other
 //! entry under a name is left alone and counted, and everything below a non-directory is skipped.
+//!
+//! ```text
+//!  Sweep: for each file of `Files`, in order          Tree: open directories on the way to the last file
+//!    path -> Tree::enter -> leaf directory -> create_file -> FileOutcome -> Filled
+//!                             |                   |
+//!                             |                   +-- the name exists: `existing` decides, and nothing is overwritten
+//!                             +-- a file, link or mount in the way: InTheWay, for every file below it
+//! ```
+//!
+//! Neighbouring files mostly share their directory, so `Tree` keeps the directories on the current path
+//! open, and opens or makes only the part that differs.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,6 +25,7 @@ use megadir::limits::{Explanation, Step, explain_at};
 use crate::dataset::{Content, FilePlace, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
+/// Files between two looks at `stop`; a large file has looks of its own, every `STEP_PIECES` pieces.
 const STEP: u64 = 256;
 const STEP_PIECES: u64 = 16;
 const PIECE_BYTES: usize = 64 << 10;
@@ -154,6 +166,8 @@ impl<'a> Filling<'a> {
     }
 }
 
+/// Fate of one file; the counts of `Filled` follow from it. `InTheWay` has the length of the path up to the
+/// entry that is no directory.
 pub(super) enum FileOutcome {
     Nothing,
     Whole,
@@ -172,6 +186,8 @@ fn count(filled: &mut Filled, found: &FileOutcome, path: &[u8]) {
     }
 }
 
+/// Reason for not completing a file. `Met` is a limit of the file system, explained while everything is
+/// still in place: after a removal the figures would be others.
 pub(super) enum Failed {
     Stopped,
     Met(Box<Explanation>),
@@ -198,6 +214,7 @@ impl<E: Into<io::Error>> From<E> for Failed {
     }
 }
 
+/// The file at hand, with the memory and the cancellation that it shares with the others.
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     piece: &'a mut [u8],
@@ -212,6 +229,8 @@ impl Task<'_> {
     }
 }
 
+/// Creates a file with its content. A file that could not be completed is removed, so that a full disk
+/// leaves no truncated files; a stop leaves it, because filling again completes it.
 fn create_file(
     dir: Borrowed<'_>,
     name: &[u8],
@@ -307,6 +326,7 @@ fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }
 
+/// `true` if the first `there` bytes of the file are the first bytes of the content.
 fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>) -> Result<bool, Failed> {
     let mut read = vec![0; task.piece.len()];
     let mut at = 0;
@@ -323,6 +343,8 @@ fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>
     Ok(true)
 }
 
+/// Writes the content from the piece that contains byte `from`. Content can only be generated from its
+/// beginning.
 fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) -> Result<(), Failed> {
     let mut at = 0;
     while at < task.size_bytes {
@@ -341,6 +363,8 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
     Ok(())
 }
 
+/// Stack of open directories from the top to the one entered last, with their names. `made` counts new
+/// directories.
 pub(super) struct Tree<'a> {
     top: Borrowed<'a>,
     open: Vec<(Vec<u8>, Owned)>,
@@ -365,6 +389,8 @@ impl<'a> Tree<'a> {
         self.open.last().map_or(self.top, |(_, directory)| directory.at())
     }
 
+    /// Goes to the directory `path`, and makes missing ones if `make` is set. Each step is relative to the
+    /// directory before it and crosses neither links nor mounts.
     pub(super) fn enter(&mut self, path: &[u8], make: bool) -> io::Result<Entered<'_>> {
         let (mut depth, mut reached) = (0, 0);
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {

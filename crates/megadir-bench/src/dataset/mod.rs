@@ -3,6 +3,17 @@
 //! Everything about the n-th file of any worker is computed when needed, so that 10^8 files take no memory. The laws
 //! are in the record (`megadir_record::data`) and have one syntax in study files and on the command line (`syntax.rs`).
 //! `needs.rs` computes space and inodes before anything is made.
+//!
+//! ```text
+//!  Made (laws, from study or arguments) + seed + entries -> Files
+//!    Files: index -> name (names.rs) -> path (places.rs), size (sizes.rs), content (content.rs)
+//!    fill.rs: creates them in a directory       dry_run.rs: the same, only looking
+//!    profile.rs: a user's tree -> Made, for a data set like it
+//! ```
+//!
+//! The values are a promise: a record of today is repeated in years with the same bytes, on another machine
+//! and system. Hence no library that might change its algorithm decides a value; the tests compare names and
+//! contents with md5sum, printf and the published numbers of SplitMix64.
 
 mod content;
 mod dry_run;
@@ -38,13 +49,17 @@ pub use syntax::{
     write_sizes, write_spread,
 };
 
+/// Names in the message about files that were left alone.
 const TAKEN_NAMES_MAX: usize = 5;
 
+/// Generator for one property of one file. Sizes, names and contents of a file have generators of their
+/// own, so that a draw more in one changes nothing in the others.
 fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
 }
 
+/// Numbers of files, for a display: those made so far, and all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
     pub done: u64,
@@ -113,6 +128,7 @@ pub enum FillError {
     Files(#[from] FilesError),
 }
 
+/// Hint after an error of opening a directory.
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::NotFound => " (its parent directory, or the target of the link, must exist)",

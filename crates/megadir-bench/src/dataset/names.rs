@@ -1,4 +1,7 @@
 //! The n-th name of a data set, computed and never stored.
+//!
+//! Names decide much of a directory's cost: their hashes place them in indexes, and their lengths fill
+//! blocks. So the schemes are the ones of published studies, and lengths can be taken from a user's tree.
 
 use md5::{Digest, Md5};
 use megadir_record::{NAME_LENGTHS, NameScheme};
@@ -9,6 +12,7 @@ use super::stream;
 pub const NAME_BYTES_MAX: usize = 255;
 const PURPOSE: u64 = 0x6e61_6d65;
 
+/// Increment of SplitMix64: 2^64 divided by the golden ratio.
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The names of a data set.
@@ -116,6 +120,7 @@ const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 const DEVICES: [&[u8]; 12] =
     [b"con", b"prn", b"aux", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8", b"com9"];
 
+/// A device name of Windows among the first `numbers` names, if names can be that short.
 pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&'static str> {
     let shortest = bytes.iter().min().map_or(0, |bytes| usize::from(*bytes));
     let digit = |byte: &u8| CHARACTERS.iter().position(|character| character == byte).map(|at| at as u64);

@@ -1,4 +1,15 @@
-//! Path of the n-th file: flat, in a layout, a number of files per directory, or in the shape of a user's tree.
+//! Path of the n-th file: flat, in a layout, a number of files per directory, or in the shape of a user's
+//! tree.
+//!
+//! ```text
+//!  Flat            file000000000042
+//!  Layout          3e/ac/3eac1f3c...               the library's `Placer`, as a program would use it
+//!  PerDirectory    d000000/file000000000042        index / files
+//!  Shape           d0/d17/...                      levels of a copied tree
+//! ```
+//!
+//! The opposite question, the n-th directory, is `Directories`: directories can be made and timed before
+//! the files only if they are known without going through all names.
 
 use megadir::layout::{Layout, PathBuffer, Placer, Refused, Source};
 use megadir_record::{Level, NameScheme, Spread};
@@ -6,6 +17,7 @@ use megadir_record::{Level, NameScheme, Spread};
 use crate::dataset::names::{decimal, hex_digits};
 use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 
+/// Enough for 10^8 files in directories of 100; larger numbers take more digits.
 const DIRECTORY_DIGITS: usize = 6;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +52,7 @@ impl Places {
         }
     }
 
+    /// Writes the path of a file into the buffer. Errors: the layout refuses the name.
     pub(super) fn place<'a>(
         &self,
         names: Names,
@@ -133,6 +146,8 @@ impl<'a> Directories<'a> {
     }
 }
 
+/// Directories on each level of a layout; `None` if they depend on the names. Digests and hexadecimal names
+/// use all directories sooner or later, so all are counted; numbers use them from the first on.
 fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec<u64>> {
     let layout = placer.layout();
     let mut product = 1_u64;
@@ -163,6 +178,7 @@ fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec
     }
 }
 
+/// Files that a directory of this level takes in a layout by number.
 fn files_below(placer: &Placer, level: usize) -> u64 {
     let levels = placer.layout().levels();
     match placer.layout().source() {
@@ -177,6 +193,7 @@ fn files_below(placer: &Placer, level: usize) -> u64 {
     }
 }
 
+/// Path of a directory in a layout by digits: the digits of its number, cut into the widths of the levels.
 fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'_>) {
     let mut digits = [0; 16];
     hex_digits(&number.to_be_bytes(), &mut digits);
@@ -195,6 +212,7 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
 
 /// The longest path of a file, bytes: for shapes, 48 directories of `d` and 20 digits; layouts have shorter paths.
 pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
+/// Memory for one name and one path, so that computing them allocates nothing.
 #[derive(Clone)]
 pub struct PlaceBuffer {
     pub(super) name: [u8; NAME_BYTES_MAX],
@@ -214,6 +232,7 @@ impl Default for PlaceBuffer {
     }
 }
 
+/// Path of a file, with the offset of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilePlace<'a> {
     path: &'a [u8],
@@ -234,6 +253,8 @@ impl<'a> FilePlace<'a> {
     }
 }
 
+/// Writes a path component by component. The buffer is long enough for the longest path, so it never
+/// checks.
 pub(super) struct PathWriter<'a> {
     bytes: &'a mut [u8; PATH_BYTES_MAX],
     length: usize,
@@ -276,8 +297,11 @@ impl<'a> PathWriter<'a> {
     }
 }
 
+/// Deeper trees are refused: the buffers of paths have a fixed size.
 pub const LEVELS_MAX: usize = 48;
 
+/// Shape of a tree: classes of directories in the order of their files, and the number of directories of
+/// each level. A directory's parent is computed, as parents get their children in order and nearly evenly.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     classes: Vec<Class>,
@@ -286,8 +310,9 @@ pub(super) struct Shape {
 }
 
 /// Directories of one level with about as many files each: the files of a class are spread evenly over its
-/// directories, so the shape of a large tree stays small. `first` is the number of the first such directory within its level, and `first_file` that of
-/// the first file within the data set; `files` is the number of files of all of them.
+/// directories, so the shape of a large tree stays small. `first` is the number of the first such directory
+/// within its level, `first_file` the number of its first file within the data set, and `files` counts the
+/// files of all of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     level: usize,
@@ -362,6 +387,8 @@ impl Shape {
         (within - k * files / directories) as u64
     }
 
+    /// Path of a directory by its level and its number there, found from the bottom up and written from the
+    /// top down.
     pub(super) fn write_directory(&self, level: usize, number: u64, path: &mut PathWriter<'_>) {
         let mut numbers = [0; LEVELS_MAX];
         let mut number = number;

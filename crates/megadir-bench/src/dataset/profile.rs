@@ -1,6 +1,14 @@
 //! Profile of a user's tree: numbers only, no file is opened. Everything but directories counts as a file, of
 //! size 0 unless regular; links are not followed, mounts not entered. Numbers are grouped by their first
 //! eight binary digits with exact sums, which bounds memory.
+//!
+//! ```text
+//!  walk -> for each file: size, length of its name     -> histograms -> at most 256 sizes, 256 lengths
+//!       -> for each directory: its level, its files    -> histogram for each level -> at most 32 classes
+//! ```
+//!
+//! A class has exact counts and sums, so the profile keeps the numbers of files, bytes and directories of
+//! the tree, and only their distribution is rounded.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -14,6 +22,7 @@ use super::{LEVELS_MAX, Sizes};
 
 const SIZES_MAX: u64 = 256;
 const CLASSES_MAX: u64 = 32;
+/// Numbers are grouped with an error below one part in 128.
 const DIGITS: u32 = 8;
 
 /// A user's tree as the laws of a data set, from which a similar one can be made. It has no name and no
@@ -104,6 +113,8 @@ impl<'a> Looking<'a> {
         Self { root, begun: HashMap::new(), levels: Vec::new(), sizes, lengths, unread: 0, unexamined: 0 }
     }
 
+    /// Counts one file. `regular` has its attributes; other types have no size that a data set could
+    /// repeat.
     fn file(&mut self, name_bytes: usize, regular: Option<&megadir::Attributes>) {
         let size = match regular {
             None => 0,
@@ -117,6 +128,7 @@ impl<'a> Looking<'a> {
         count(&mut self.lengths, name_bytes as u64);
     }
 
+    /// Counts a directory once all its entries were seen.
     fn end(&mut self, directory: &Path) -> Result<(), LookError> {
         let files = self.begun.remove::<OsStr>(directory.as_os_str()).unwrap_or(0);
         let below = directory.strip_prefix(self.root).unwrap_or(directory);
@@ -163,6 +175,7 @@ impl<'a> Looking<'a> {
     }
 }
 
+/// Counts a number under its first eight binary digits.
 fn count(counts: &mut Counts, number: u64) {
     let digits = u64::BITS - number.leading_zeros();
     let key = number >> digits.saturating_sub(DIGITS) << digits.saturating_sub(DIGITS);

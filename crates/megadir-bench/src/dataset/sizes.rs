@@ -1,10 +1,14 @@
 //! Size of the n-th file, computed from the seed. Log-normal: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+//!
+//! Functions of libm are used in place of the standard library's, whose results depend on the system: one
+//! bit of difference in a logarithm would be another size, and another data set.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;
 
 use super::stream;
 
+/// Bound for normal deviates, so that a file has a largest size that a plan can reserve.
 const DEVIATES_MAX: f64 = 6.0;
 /// Beyond this σ, a few files would hold almost all bytes.
 pub const SIGMA_MAX: f64 = 3.0;
@@ -25,6 +29,8 @@ impl Sizes {
         Self { size_bytes, law: SizeLaw::Fixed }
     }
 
+    /// Reason why the law is invalid. A record of any origin is checked by it, so no later computation can
+    /// overflow.
     pub fn contradiction(&self) -> Option<String> {
         let Self { size_bytes, law } = self;
         if *size_bytes > SIZE_BYTES_MAX {
@@ -83,6 +89,7 @@ impl Sizes {
         }
     }
 
+    /// Expected number of blocks of a file: the mean of sizes that are rounded up, not the rounded mean.
     pub fn blocks(&self, block_bytes: u64) -> f64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes.div_ceil(block_bytes) as f64,
@@ -112,7 +119,7 @@ impl Sizes {
         }
     }
 
-    /// μ for which exp(μ + σ²/2) is the mean.
+    /// The μ with exp(μ + σ²/2) equal to the mean.
     fn mu(&self, sigma: f64) -> f64 {
         libm::log(self.size_bytes as f64) - sigma * sigma / 2.0
     }
@@ -131,10 +138,12 @@ impl Sizes {
     }
 }
 
+/// Maps a random number to 0 .. `end` by its leading bits, without a division.
 fn share(drawn: u64, end: u128) -> u64 {
     ((u128::from(drawn) * end) >> 64) as u64
 }
 
+/// Sum of the blocks of all sizes from 0 to `bytes`.
 fn blocks_to(bytes: u64, block_bytes: u64) -> u128 {
     let (whole, rest) = (u128::from(bytes / block_bytes), u128::from(bytes % block_bytes));
     u128::from(block_bytes) * whole * (whole + 1) / 2 + rest * (whole + 1)
@@ -148,6 +157,7 @@ fn normal(random: &mut SplitMix64) -> f64 {
     deviate.clamp(-DEVIATES_MAX, DEVIATES_MAX)
 }
 
+/// Distribution function of the standard normal law.
 fn cumulative(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }

@@ -1,4 +1,8 @@
 //! Syntax of data-set distributions, the same in study files and on the command line.
+//!
+//! Written and parsed forms are inverse to each other where a form can be typed, so that a report can print
+//! a command that repeats its run. Tables of sizes and shapes of trees come from a profile and cannot be
+//! typed.
 
 use megadir::layout::{Layout, Source};
 use megadir::nearest::choices;
@@ -23,12 +27,13 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
 ];
 
+/// Default of the scatter of a log-normal law.
 const SIGMA: f64 = 1.0;
 
 /// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed values, in one line.
 ///
 /// A law without its numbers has a message of its own with an example, because that is the usual mistake. The
-/// mean of the bounds becomes the size of a uniform law, by which space and time are estimated.
+/// mean of the bounds becomes the size of a uniform law, for estimates of space and time.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let no_size = |form: &str| Err(format!("'{text}' has no size: write {form}"));
     let sizes = match text.split_once(':') {
@@ -119,6 +124,8 @@ pub fn write_spread(spread: &Spread) -> String {
     }
 }
 
+/// Choices of the user that replace the study's data. A profile of a tree is the base, and single options
+/// refine it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Name lengths, sizes and spread of a profiled tree; the other fields take precedence.
@@ -133,6 +140,8 @@ impl Chosen {
         *self == Self::default()
     }
 
+    /// The study's data with the choices. A layout by number needs names that are numbers, which follow
+    /// from it.
     #[must_use]
     pub fn over(&self, made: &Made) -> Made {
         let mut chosen = made.clone();

@@ -1,4 +1,7 @@
 //! Linux: makes and mounts each file system in the lab, examines it and removes it.
+//!
+//! Sizes are not known yet, so a small image stands for the real one; a user's device is not touched before
+//! the run.
 
 use std::path::Path;
 
@@ -69,6 +72,7 @@ pub fn file_system_facts(
     Ok(LabFacts { file_systems, room_bytes })
 }
 
+/// Facts of a mounted file system. Only the lab knows whether it survives a remount.
 fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
     let directory = Dir::open(mounted.path()).map_err(|error| error.to_string())?;
     let cache = |fact: CacheFact| match fact.state {
@@ -89,6 +93,7 @@ fn is_on_disk(fact: &FileSystemFact) -> bool {
     fact.found.as_ref().is_ok_and(|found| found.file_system.disk.is_some())
 }
 
+/// Images on a tmpfs are memory whatever is dropped: a cold state there would be warm.
 fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
     let cold = |fact: CacheFact| match fact.state.drops() && fact.unavailable.is_none() {
         true => CacheFact { unavailable: Some(reason.to_owned()), ..fact },

@@ -1,4 +1,13 @@
 //! Capabilities of backends, file systems and volumes, determined before planning.
+//!
+//! ```text
+//!  directory of the user --+                                  +--> backends, methods, cache states
+//!  volumes of the user   --+--> probe each backend there  ----+
+//!  file systems to make  --> a small image of each, mounted --+--> (`file_systems.rs`)
+//! ```
+//!
+//! Planning is pure, so everything that it must know of the machine is asked here, once, by trying it: a
+//! kernel's version or a type of file system is no proof that a call works there.
 
 #[cfg(target_os = "linux")]
 mod file_systems;
@@ -23,6 +32,7 @@ pub struct LabFacts {
     pub room_bytes: u64,
 }
 
+/// Buffer of glibc's readdir, which a caller cannot change.
 const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;
 
 pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
@@ -64,6 +74,7 @@ pub fn volume_facts(
     directories.iter().zip(labels).map(fact).collect()
 }
 
+/// A directory of the user as a place of the plan, like file systems that are made.
 fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
     let directory = Dir::open(path)?;
     let mounted = host::file_system(directory.at());

@@ -1,4 +1,13 @@
 //! Description of the machine for readers of a record. An unreadable value is `None` or `unknown`, never guessed.
+//!
+//! ```text
+//!  describe  facts that hold for the whole run (processor, file system, settings)   -> header
+//!  probe     200 ms of a busy loop, stolen time, load, pressure                     -> notes before the run
+//!  pressure  load at the moment                                                     -> first and last line
+//! ```
+//!
+//! A result is worth little without its machine, and readers of a record cannot ask. Serial numbers are
+//! never read.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -38,15 +47,19 @@ fn named(mask: u32, names: &[(u32, &str)]) -> Vec<String> {
     set.map(|bit| name(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
 }
 
+/// Origin of the program that runs: commit and builder. The library cannot know them; the program passes
+/// them on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub commit: Option<String>,
     pub by: Option<String>,
 }
 
+/// Long enough for stolen time, which is counted in ticks of 10 ms, to show.
 const PROBE: Duration = Duration::from_millis(200);
 /// Shortest pause of the spinning process that is a gap, nanoseconds.
 const GAP_NS_MIN: u64 = 20_000;
+/// Fraction of the busy loop that may be lost to interruptions without a note.
 const LOST_FRACTION_MAX: f64 = 0.01;
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
@@ -125,6 +138,7 @@ fn standing(machine: &Machine) -> Vec<Note> {
     notes
 }
 
+/// Interruptions of a busy loop: their number, their sum and the longest one.
 struct Gaps {
     count: u64,
     lost_ns: u64,

@@ -25,6 +25,7 @@ const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 const DEFENDER: &str = r"SOFTWARE\Microsoft\Windows Defender\Real-Time Protection";
 const DEFENDER_POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Real-Time Protection";
 
+/// Values of the registry that change the cost of file operations on NTFS.
 const SETTINGS: [&str; 7] = [
     "NtfsDisable8dot3NameCreation",
     "NtfsDisableLastAccessUpdate",
@@ -82,6 +83,7 @@ pub(crate) fn pressure() -> Pressure {
     Pressure { others_busy_percent, ..Pressure::default() }
 }
 
+/// Share of all processors' time that was not idle, per cent; this process slept meanwhile.
 fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
     let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
     let idle = after.idle.checked_sub(before.idle)?.min(all);
@@ -155,6 +157,8 @@ fn disk(directory: Borrowed<'_>) -> Option<String> {
     words::disk(disk.product.as_deref(), disk.bus, disk.seek_penalty, disk.trim)
 }
 
+/// Programs that see every file operation: virus scanners, file system filters, the indexer. On Windows
+/// they often decide a result more than the file system does.
 fn watchers() -> Vec<String> {
     let services = Services::open().ok();
     let runs = |name: &str| match services.as_ref().map(|services| services.state(name)) {
@@ -172,6 +176,8 @@ fn watchers() -> Vec<String> {
     ]
 }
 
+/// Filter drivers that are running, with their load-order groups, from the registry, because listing them
+/// by the filter manager needs an administrator.
 fn filters(runs: &dyn Fn(&str) -> Runs) -> Option<Vec<(String, String)>> {
     let services = LOCAL_MACHINE.open(SERVICES).ok()?;
     let group = |name: &str| services.open(name).ok()?.get_string("Group").ok();
@@ -180,6 +186,7 @@ fn filters(runs: &dyn Fn(&str) -> Runs) -> Option<Vec<(String, String)>> {
     Some(filters.map(|(group, name)| (name, group)).collect())
 }
 
+/// Version by the kernel's own numbers; the registry has only the names.
 fn version() -> words::Version {
     words::Version {
         numbers: system::version(),

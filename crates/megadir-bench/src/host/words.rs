@@ -86,6 +86,7 @@ pub(crate) struct Version {
     pub(crate) release: Option<String>,
 }
 
+/// First build of Windows 11, whose registry still names the product Windows 10.
 const BUILD_OF_11: u32 = 22_000;
 
 pub(crate) fn system(version: &Version) -> String {
@@ -256,6 +257,7 @@ pub(crate) fn indexing(service: Runs) -> String {
     format!("indexing (WSearch): {}", service.words())
 }
 
+/// Names of filter drivers with their groups, sorted, so that two records can be compared.
 pub(crate) fn filters(running: Option<Vec<(String, String)>>) -> String {
     const OF: &str = "file system filters that run";
     let Some(mut running) = running else { return format!("{OF}: unknown") };

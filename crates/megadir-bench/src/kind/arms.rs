@@ -1,4 +1,12 @@
 //! Builder for the arms of a plan: one for each distinct piece of work, which may belong to several groups.
+//!
+//! ```text
+//!  baseline + control (A/A)     number n and n + 1, always together
+//!  arm                          one for each (data set, work): a second request returns the first
+//!  groups                       refer to arms by number; an arm may be in several
+//! ```
+//!
+//! Measuring an arm once for all groups saves time, and makes the figures of one arm equal in all tables.
 
 use megadir_record::{
     Arm, ArmId, Axes, CacheState, Data, DataId, DataSource, FileWork, Group, GroupRule, Made, Note,
@@ -31,12 +39,14 @@ impl<'a> Arms<'a> {
         self.baseline_at(self.axes(&work, data), data, work)
     }
 
+    /// Adds a baseline and its control, which has the next number: `join_baseline` depends on that.
     pub(crate) fn baseline_at(&mut self, axes: Axes, data: DataId, work: Work) -> ArmId {
         let id = self.push(axes.clone(), Role::Baseline, data, work.clone());
         self.push(Axes { is_control: true, ..axes }, Role::Control, data, work);
         id
     }
 
+    /// Arm with this work on this data, new or known, as a member of the group.
     pub(crate) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> ArmId {
         let same = |planned: &&mut Arm| {
             planned.role != Role::Control && planned.data == data && planned.work == *work
@@ -68,6 +78,7 @@ impl<'a> Arms<'a> {
         id
     }
 
+    /// Data sets by their number of entries; the plan's own order is descending.
     pub(crate) fn ascending(&self) -> Vec<(u64, DataId)> {
         let mut sets: Vec<(u64, DataId)> = self.data.iter().map(|data| (data.entries, data.id)).collect();
         sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
@@ -119,6 +130,7 @@ impl<'a> Arms<'a> {
         groups.for_each(|group| group.answers = true);
     }
 
+    /// Adds a note, unless an equal one exists: several groups may miss the same backend.
     pub(crate) fn note(&mut self, kind: NoteKind, text: String) {
         let note = kind.note(text);
         if !self.notes.contains(&note) {
@@ -126,6 +138,7 @@ impl<'a> Arms<'a> {
         }
     }
 
+    /// Adds an arm in a warm cache, without a rate, and in no chain; later steps of the plan change that.
     pub(crate) fn push(&mut self, axes: Axes, role: Role, data: DataId, work: Work) -> ArmId {
         let id = ArmId(self.planned.len() as u32);
         self.planned.push(Arm {

@@ -1,4 +1,15 @@
 //! Filling one directory: the cost of creating a file at every population.
+//!
+//! ```text
+//!  fill         one chain:   bucket 0 | bucket 1 | ... | bucket n       population grows
+//!               its control: bucket 0 in another empty directory
+//!  populations  each size:   directory of n files -> create 200 -> unlink 200   population stays
+//!  refusal      one arm:     create until the directory refuses a name
+//! ```
+//!
+//! The curve alone cannot separate the population from the order of the buckets, since every bucket comes
+//! after the ones before it. The excursions can: their directories exist at the same time and are visited
+//! in random order.
 
 use std::io;
 
@@ -86,6 +97,8 @@ pub(crate) fn fills(
     Ok(Order::Chains)
 }
 
+/// Arms that create and remove a few files in a fixed population, compared with the smallest
+/// population.
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
     let mut rows: Vec<(u64, ArmId, ArmId)> = Vec::new();
     for &entries in sizes {
@@ -130,6 +143,7 @@ pub(crate) fn traits(entries_about: u64) -> Traits {
 }
 
 const FILLED: &str = "filled";
+/// Files between two looks at the end of the run.
 const STEP: u64 = 1024;
 
 pub(crate) struct FillUntilFull {
@@ -173,6 +187,8 @@ impl Workload for FillUntilFull {
     }
 }
 
+/// Accepts the refusal of a full index only. Any other limit would be a result about the volume, not about
+/// directories.
 fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<()> {
     let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {

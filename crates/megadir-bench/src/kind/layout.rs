@@ -1,4 +1,15 @@
 //! The same files in different layouts: written, then read back.
+//!
+//! ```text
+//!  round, phase by phase; layouts in random order within each
+//!  step 0  make directories    [2/2]  [2]                    (flat layouts have none)
+//!  step 1  create              [2]    [flat]  [2/2]  [flat again: control]
+//!  step 2  read, an order      [2/2]  [flat]  [2] ...
+//!  last    walk                [flat] [2] ...
+//! ```
+//!
+//! The published comparison read each layout right after it was written, so one layout could be cached and
+//! the other not. Here no layout is read before all are written.
 
 use megadir_record::axes::order_words;
 use megadir_record::{
@@ -53,12 +64,14 @@ impl LayoutSpec {
     }
 }
 
+/// A layout with the moment at which its directories are made; `name` is its name in tables.
 struct Variant {
     name: String,
     axes: Axes,
     made: Made,
 }
 
+/// Arms of one variant, by the phases in which they are compared.
 struct Arm {
     make_directories: Option<ArmId>,
     create: ArmId,
@@ -111,6 +124,7 @@ pub(crate) fn layouts(
     Ok(Order::Phases)
 }
 
+/// Layouts crossed with moments. A combination that is impossible is left out with a note; others remain.
 fn variants(
     spec: &LayoutSpec,
     made: &Made,
@@ -139,6 +153,8 @@ fn variants(
 }
 
 /// Real programs make fewer directories beforehand.
+///
+/// With more directories than twice the files, making them would be the whole measurement.
 const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
 
 /// Reason why directories cannot be created beforehand, if the files themselves are possible.

@@ -9,6 +9,16 @@
 //! `arms.rs` puts the arms of a plan together; axes cross them afterwards (`plan/aged.rs`, `plan/caches.rs`,
 //! `plan/file_systems.rs`, `plan/stopping.rs`). Groups of arms are read by rules: Compare, Pairs, Decompose, Grow,
 //! Fill, Refusal, BreakEven.
+//!
+//! ```text
+//!  plan:  spec of a kind -> arms and groups (`Arms`) -> Work, in the plan and the record
+//!  run:   Work -> workload() -> Box<dyn Workload>, one for each arm, kept for the whole run
+//!           setup      untimed: draws names, starts workers, runs `--prepare`
+//!           run        timed by the caller; single operations by the stopwatch
+//!           usage      its own figures, if it paused or ran elsewhere
+//!           teardown   untimed: leaves the data as the next block expects it
+//!  ranks: OnRanks wraps any workload but files, and repeats these calls on every rank
+//! ```
 
 pub(crate) mod arms;
 pub(crate) mod command;
@@ -61,6 +71,8 @@ pub(crate) use lookup::{ABSENT_NAMES, NameSource};
 pub use on_ranks::serve_rank;
 pub(crate) use stat_all::Expected;
 
+/// One variant for each section of a study file. Adding one makes the compiler name every match that lacks
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     List(ListSpec),
@@ -99,12 +111,14 @@ impl Kind {
     }
 }
 
+/// Program and arguments that start this program as a worker. The engine cannot know them: it is a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
 
+/// Means of starting workers that are no threads; an arm that needs a missing one is left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WorkerSource<'a> {
     pub(crate) command: Option<&'a WorkerCommand>,
@@ -137,6 +151,9 @@ impl WorkerSource<'_> {
     }
 }
 
+/// Work of one arm, block after block. Implementations know neither rounds nor records, and keep only the
+/// state that a block passes to the next. An error of the kinds `Refused` and `Program` ends the arm, any
+/// other the run.
 pub(crate) trait Workload {
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
@@ -167,6 +184,7 @@ pub(crate) trait Workload {
     }
 }
 
+/// Everything that a block may depend on. `directory` is valid for this block only: a remount replaces it.
 #[derive(Clone, Copy)]
 pub(crate) struct WorkBlock<'a> {
     pub(crate) directory: &'a Dir,
@@ -175,6 +193,8 @@ pub(crate) struct WorkBlock<'a> {
     pub(crate) control: RunControl<'a>,
 }
 
+/// Resources of a block, where the engine's own reading would be wrong. `elapsed_ns` replaces the wall
+/// time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BlockUsage {
     pub(crate) elapsed_ns: u64,
@@ -191,6 +211,7 @@ impl BlockUsage {
     }
 }
 
+/// Fields of a type of another crate, so that it can be sent to ranks and worker processes.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Usage")]
 pub(crate) struct UsageFields {
@@ -233,6 +254,8 @@ impl BlockKey {
     }
 }
 
+/// The workload of an arm. With ranks, all kinds but files are wrapped; workers of files are distributed
+/// one by one.
 pub(crate) fn workload<'a>(
     plan: &Plan,
     planned: &Arm,
@@ -276,6 +299,7 @@ fn own_workload<'a>(
     })
 }
 
+/// Most names that an arm draws from this data set; `None` if no arm draws any.
 pub(crate) fn names_needed(plan: &Plan, data: &Data) -> Option<usize> {
     let of_data = plan.arms.iter().filter(|planned| planned.data == data.id);
     of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max()
@@ -300,6 +324,7 @@ pub(crate) fn name_source(
     }
 }
 
+/// Properties of a piece of work, by its kind. Used by the planner, which has no workload yet.
 pub(crate) fn traits(work: &Work, entries: u64) -> Traits {
     match work {
         Work::List { threads, stages, .. } => list::traits(*threads, stages, entries),
@@ -328,13 +353,19 @@ pub(crate) fn repeat(operations: u64, mut once: impl FnMut() -> Result<Counted>)
 const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
 const OTHER: u64 = 0xd1b5_4a32_d192_ed03;
 
+/// Both halves of the product of two numbers, combined, so that the high bits of the inputs count too.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// Hash of a name; those of a directory are added, in any order. 2.2 ns for 32 bytes; reading an entry takes about 170 ns.
+/// Hash of a name. The hashes of a directory are added, in any order. It takes 2.2 ns for 32 bytes; reading
+/// an entry takes about 170 ns.
+///
+/// Every block computes it for every name, so its cost is the price of proving equal work. It need not
+/// resist an attacker, only notice missing, repeated and mixed-up names: one multiplication for every 16
+/// bytes, and one at the end.
 #[inline]
 pub(crate) fn name_hash(name: &[u8]) -> u64 {
     let pair = |half: &[u8; 16], key: u64| {

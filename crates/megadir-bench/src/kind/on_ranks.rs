@@ -3,6 +3,14 @@
 //!
 //! Rank 0 carries out the run and is a worker too. The ranks get the arm with its data and check, and set up, run and
 //! tear down the same `Workload` as rank 0.
+//!
+//! ```text
+//!  rank 0                      other ranks (`serve_rank`)
+//!  Check    ---------------->  make the workload, ask whether it is available
+//!  Setup    ---------------->  setup
+//!  Run      ---------------->  all: barrier, run            time: from the barrier to the rank's own end
+//!  Teardown ---------------->  teardown
+//! ```
 
 use std::io;
 
@@ -21,6 +29,8 @@ use crate::kind::{
 };
 use crate::measure::{Calibration, Stopwatch};
 
+/// Workload of rank 0 and its image on the others. `arm` is a plan with this arm and its data alone, so
+/// that the message does not grow with the study.
 pub(crate) struct OnRanks<'a> {
     own: Box<dyn Workload + 'a>,
     arm: PlannedArm,
@@ -55,6 +65,8 @@ impl<'a> OnRanks<'a> {
     }
 }
 
+/// `true` if each rank does a part of the work; otherwise each does all of it, as independent programs
+/// would.
 fn is_shared(arm: &Arm) -> bool {
     matches!(arm.work, Work::Remove(_))
 }
@@ -158,6 +170,7 @@ fn run(
     ranks.world.barrier().map_err(failed)?;
     let directory = directory?;
     let block = WorkBlock { directory: &directory, key, operations, control };
+    // Each rank uses its own clock from the barrier on; nothing compares clocks of hosts.
     let (before, start_ns) = (process_usage(), monotonic_ns());
     let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
@@ -228,6 +241,8 @@ struct Blocks<'r> {
 type Drawn = (String, u64, Option<usize>);
 
 impl Blocks<'_> {
+    /// Makes the workload of an arm. Drawn names are kept from block to block, since drawing them lists the
+    /// directory.
     fn work(&mut self, path: &str, arm: &PlannedArm) -> Result<(Box<dyn Workload + '_>, Dir)> {
         let directory = self.ranks.open(path)?;
         let (planned, data) = (&arm.plan.arms[0], &arm.plan.data[0]);

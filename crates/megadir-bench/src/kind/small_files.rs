@@ -1,4 +1,12 @@
 //! Life cycle of many small files: created, examined, read, rewritten, removed by several workers.
+//!
+//! ```text
+//!  chain (a host, a number of workers):   create -> stat -> read -> rewrite -> unlink      one life
+//!  host 0: first sync policy, warm        host 1: second policy, and a cold state ...
+//!  control: host 0 with the fewest workers, on files of its own
+//! ```
+//!
+//! Chains are carried out one after the other, in random order, and each begins with an empty data set.
 
 use megadir_record::axes::{sync_words, workers as counted};
 use megadir_record::{
@@ -67,6 +75,7 @@ const STEPS: [FileOperation; 5] = [
     FileOperation::Rewrite,
     FileOperation::Unlink,
 ];
+/// Operations that a sync policy concerns.
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
 const IN_ORDER: &str = "create, any of stat, read and rewrite, and unlink, in this order";
 
@@ -139,6 +148,8 @@ pub(crate) fn small_files(
     Ok(Order::Chains)
 }
 
+/// Conditions of a chain. Sync policies and cache states are paired by their place in their lists, so that
+/// files written by one policy also serve a cold state; otherwise each state would need a further chain.
 struct Host<'a> {
     place: usize,
     sync: SyncPolicy,
@@ -156,6 +167,7 @@ fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheFact]) -> Vec<Host<'a>> {
     (0..spec.sync.len().max(states.len())).map(host).collect()
 }
 
+/// Values that all chains have in common.
 struct Chains<'a> {
     spec: &'a SmallFilesSpec,
     made: &'a Made,
@@ -218,6 +230,7 @@ impl Chains<'_> {
         }
     }
 
+    /// Axes of an arm. Only values that differ between arms are named, so that names stay readable.
     fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheFact>) -> Axes {
         let for_state = cold.is_none() && host.place >= self.spec.sync.len();
         let state = || host.state.map_or_else(String::new, |state_fact| state_fact.name.clone());
@@ -233,6 +246,8 @@ impl Chains<'_> {
     }
 }
 
+/// `true` if the state makes a difference to the operation. Files that a chain creates have been seen by
+/// its workers.
 fn applies(state: CacheState, operation: FileOperation) -> bool {
     match state {
         CacheState::Unseen => false,
@@ -241,6 +256,7 @@ fn applies(state: CacheState, operation: FileOperation) -> bool {
     }
 }
 
+/// Four questions, each a set of pairs that differ in one field of the variant.
 fn groups(spec: &SmallFilesSpec, all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
     let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
     let counted = |workers: u32| counted(workers, named_kind(spec.worker_kind, workers, spec.ranks));

@@ -1,4 +1,16 @@
 //! Reading the attributes of some of a directory's files by name, compared with listing all of them.
+//!
+//! ```text
+//!  time |            / asking for k files
+//!       |          /
+//!       |--------x---------- listing all, with attributes
+//!       |      / |
+//!       +-----------------> k / n
+//!                break-even share, found by the report
+//! ```
+//!
+//! A program that must check some of its files has this choice. Names are drawn at random for each
+//! operation, as from a list that is independent of the directory's order.
 
 use megadir::Dir;
 use megadir_record::{ArmId, BreakEvenArms, Counted, Group, GroupRule, Presence, Work};
@@ -20,6 +32,7 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
+/// `[ask]` of a study: shares of the files to ask for, and methods of listing to compare with.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatSomeSpec {
@@ -93,6 +106,7 @@ fn name_of(name: &str, work: &Work) -> String {
     }
 }
 
+/// Numbers of files for the shares; in small directories several shares are one number, and one arm.
 fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
     let count = |share: &f64| ((entries as f64 * share).round() as u64).clamp(1, entries.max(1));
     let mut counts: Vec<u64> = shares.iter().map(count).collect();

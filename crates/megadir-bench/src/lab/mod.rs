@@ -47,6 +47,8 @@ pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Cold, Lab, Mounted, survey};
 
+/// Availability of a file system of the table. `proven` describes one that was made and mounted;
+/// without the privileges for that, only the presence of drivers and programs was checked.
 #[derive(Clone, Debug)]
 pub struct Fact {
     pub spec: Spec,

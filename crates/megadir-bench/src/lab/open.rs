@@ -1,4 +1,14 @@
 //! An open lab: its namespace, its directory, and the creation of file systems.
+//!
+//! ```text
+//!  Lab::open   namespace -> leftovers removed -> workspace (marker)
+//!  Lab::make   missing? -> room? -> disk -> mount point fsN -> mkfs, mount
+//!  Lab::check  the same questions, nothing written
+//!  Lab::close  workspace removed; its file systems must be unmounted before
+//! ```
+//!
+//! Room is counted for images that may still grow, not only for written blocks: three sparse images that
+//! fit now would fill the disk together later, and all of them would fail in the middle of the run.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -68,6 +78,9 @@ impl Lab {
         Mounted::make(spec, backing, disk, (workspace, workspace.path()), &name, control)
     }
 
+    /// The device below a file system: none in memory, a device in memory, an image on a loop device, or
+    /// the user's. `images` holds weak references, so that the image of an unmounted file system no longer
+    /// counts.
     fn disk(
         &self,
         spec: &Spec,
@@ -174,6 +187,7 @@ pub fn probe<T>(
     specs.iter().map(probe).collect()
 }
 
+/// The version of mkfs is known from the mounted file system, and otherwise asked for.
 fn fact(
     spec: &Spec,
     unavailable: Option<String>,

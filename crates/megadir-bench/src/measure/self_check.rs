@@ -1,5 +1,15 @@
 //! Self-check of a run: the cost of measuring on this machine, and whether inserted delays are detected. The
 //! same operation runs timed and untimed in short blocks, paired like any two arms.
+//!
+//! ```text
+//!  pairs       timed against untimed blocks of the same operation      -> cost of timing; share accounted for
+//!  null_loop   an operation that does nothing                          -> cost of the loop (a floor)
+//!  delays      known delays at known places, found in the histogram    -> the tail can be trusted
+//!  timer_ns    one read of the clock
+//! ```
+//!
+//! It runs before every run, in about a second, since its results depend on the machine and its load, not
+//! on the program alone; they are part of the record.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -10,12 +20,14 @@ use megadir_sys::clock::monotonic_ns;
 
 use crate::measure::{Calibration, Clock, CycleCounter, Stopwatch, Ticks};
 
+/// At a few nanoseconds each, hundredths of a second.
 const NULL_OPERATIONS: u64 = 2_000_000;
 const READS: u64 = 200_000;
 const OPERATIONS: u64 = 1000;
 const BLOCK_NS_MAX: u64 = 1_500_000;
 const PILOTS: u32 = 5;
 const PILOT_OPERATIONS: u64 = 100;
+/// At most, and no longer than `ROUNDS_NS_MAX`: slow operations, as on a network, get fewer pairs.
 const ROUNDS: usize = 300;
 const ROUNDS_NS_MAX: u64 = 800_000_000;
 /// Each delay is an interval in operations and a duration in nanoseconds.
@@ -48,6 +60,8 @@ pub fn self_check<E>(
     })
 }
 
+/// Mean cost of reading a clock, nanoseconds. `black_box` keeps the compiler from removing reads without
+/// use.
 fn timer_ns<T: Ticks>(ticks: T) -> f64 {
     let start = monotonic_ns();
     for _ in 0..READS {
@@ -114,11 +128,13 @@ fn delayed(index: u64) -> Result<u64, Infallible> {
     Ok(black_box(index))
 }
 
+/// Delay of an operation. Each interval is offset by its half, so that no operation has two delays.
 fn delay_of(index: u64) -> Option<u64> {
     let falls = |(every, _): &&(u64, u64)| index % every == every / 2;
     DELAYS.iter().find(falls).map(|(_, delay_ns)| *delay_ns)
 }
 
+/// Injects delays of 2, 20 and 200 microseconds and counts them in the histogram.
 fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
     stopwatch.clear();
     let Ok(sum) = stopwatch.time(DELAYED_OPERATIONS, delayed, || Ok(()));
@@ -126,6 +142,8 @@ fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
     DELAYS.map(|(_, delay_ns)| found(stopwatch, delay_ns)).into()
 }
 
+/// Delays of one length that the histogram shows. The range allows for the width of a bucket below, and for
+/// interruptions above.
 fn found(stopwatch: &Stopwatch, delay_ns: u64) -> Delay {
     let ns_per_tick = stopwatch.ns_per_tick();
     let middle_ns = |low: u64, high: u64| low.midpoint(high) as f64 * ns_per_tick;

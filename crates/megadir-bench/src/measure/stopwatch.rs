@@ -1,10 +1,19 @@
 //! Stopwatch for single operations, reused for many blocks; never allocates while a block runs.
+//!
+//! ```text
+//!  back to back   |op|op|op|op| between |op|op|op|        the end of one is the start of the next
+//!                                 ^ a gap, about every millisecond
+//!
+//!  at a rate      |op|....|op|....|oooooop|op|op|..|op|   planned starts; after a slow one, the next are late
+//!                  ^       ^       ^       ^               and their times include the delay
+//! ```
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 
 use super::{Calibration, Clock, CycleCounter, Ticks};
 
+/// Time between two calls of `between`, which checks whether the run is to end.
 const LOOK_NS: f64 = 1e6;
 
 /// Times of one block. Ticks are in the calibration's unit, the cycle counter's or nanoseconds. Time within
@@ -29,6 +38,7 @@ impl Stopwatch {
         Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0, ahead_ticks: 0 }
     }
 
+    /// An empty stopwatch for another thread, with the same ticks, so that the two can be merged.
     #[must_use]
     pub fn another(&self) -> Self {
         Self { rate_per_s: self.rate_per_s, ..Self::new(self.calibration) }
@@ -164,11 +174,14 @@ impl Stopwatch {
         self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);
     }
 
+    /// Forgets the last block. The schedule of a rate starts again, since the pause between blocks is no
+    /// delay.
     pub fn clear(&mut self) {
         self.histogram.clear();
         (self.gap_ticks, self.ahead_ticks) = (0, 0);
     }
 
+    /// Adds times of another thread of the same block.
     pub fn merge(&mut self, other: &Self) {
         self.since = other.since;
         self.histogram.merge(&other.histogram);
@@ -190,6 +203,7 @@ impl Stopwatch {
         true
     }
 
+    /// Histogram of a block for the record; `None` if nothing was recorded.
     pub fn latency(&self) -> Option<Latency> {
         Some(Latency {
             sub_buckets: SUB_BUCKETS as u32,
@@ -203,6 +217,7 @@ impl Stopwatch {
         })
     }
 
+    /// Ticks of operations and gaps together, which the self-check compares with the time of the block.
     pub fn accounted_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }

@@ -1,4 +1,7 @@
 //! Linux: calls relative to a descriptor.
+//!
+//! Functions that studies measure are `#[inline]` and make exactly the calls that `kind/files/file.rs`
+//! lists.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -50,6 +53,7 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
+/// Fails if the user may not create entries here, without trying: `--dry-run` writes nothing.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?)
 }
@@ -74,6 +78,9 @@ pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> 
     }
 }
 
+/// Fallback without `openat2`: the directory is opened first and compared with its parent. Device numbers
+/// alone would miss a bind mount of the same file system; if the kernel reports no number of the mount, the
+/// directory is refused.
 pub(crate) fn open_and_compare(
     parent: BorrowedFd<'_>,
     name: impl Arg,
@@ -111,6 +118,7 @@ pub(crate) fn open_file(at: Borrowed<'_>, path: impl Arg, access: Access) -> io:
         Access::Read => OFlags::RDONLY,
         Access::ReadWrite => OFlags::RDWR,
     };
+    // `O_NONBLOCK`: opening a FIFO under the name of a file would wait for its other end.
     Ok(rustix::fs::openat(at, path, FILE | OFlags::NONBLOCK | access, Mode::empty())?.into())
 }
 

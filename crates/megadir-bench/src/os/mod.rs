@@ -3,6 +3,14 @@
 //!
 //! Paths are bytes (WTF-8 on Windows) with `/`; none leads out of the directory, and a link as the last component is not
 //! followed. Errors are the system's: `CrossesDevices` is a mount point, `NotADirectory` also a link where a directory is needed.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `linux.rs`, `windows.rs` | the same functions for each system, chosen once |
+//! | `removal/` | removal of the run's own directories |
+//!
+//! Relative operations have two reasons: nothing can be redirected by renaming a directory above, and the
+//! measured calls do not pay for the length of the path.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -77,7 +85,8 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Like [`each_entry`], with regular checks whether the run is to end; `stage` is that of errors of the listing.
+/// Like [`each_entry`], with regular checks whether the run is to end; `stage` names the step in errors of
+/// the listing.
 pub(crate) fn each_entry_of_run(
     directory: Borrowed<'_>,
     (stage, control): (&'static str, RunControl<'_>),
@@ -99,6 +108,7 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     use_of(open).map(|(status, _)| status)
 }
 
+/// `None` for a missing entry: another process, or a killed run, may have removed it.
 pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -81,6 +81,7 @@ fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result
     }
 }
 
+/// Opens an entry by `NtCreateFile` relative to `at`. The purpose decides access rights and disposition.
 #[inline]
 fn open(at: Borrowed<'_>, path: &[u8], purpose: Purpose) -> io::Result<Owned> {
     wide(path, |path| below(at, path, purpose))
@@ -100,6 +101,7 @@ fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
+/// Fails if the user may not create entries here: opens the directory with that right, and creates nothing.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
     // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS` for a directory.
     let mut options = std::fs::OpenOptions::new();

@@ -1,6 +1,10 @@
 //! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held more files. Pure.
 //!
 //! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks of many.
+//!
+//! An aged directory and its fresh twin hold the same names, so only their history differs. The twin is a
+//! data set of its own, built alternately with the first, and the pairs form one group: age is a question
+//! apart from the study's.
 
 use megadir_record::{AGED_GROUP, Arm, ArmId, Axes, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
@@ -9,6 +13,7 @@ use crate::kind::arms::Arms;
 use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
+/// `true` for work that reads files made before the run; only their directory can have a past.
 fn looks(work: &Work) -> bool {
     !matches!(work, Work::Files(_)) && work.leaves_all()
 }

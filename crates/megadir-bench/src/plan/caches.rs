@@ -2,6 +2,15 @@
 //!
 //! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change
 //! files have no twins, except commands, whose files are created again before each block.
+//!
+//! ```text
+//!  arms of the study        twins                          group `cache`
+//!  a  b  (baseline)   ->    a, vfs-cold   b, vfs-cold  ->  a, vfs-cold against a ...
+//!                           a, fs-cold    b, fs-cold       a, fs-cold against a ...
+//! ```
+//!
+//! Cold samples are dear, one for each drop, so states are requested and never added by default, and fewer
+//! rounds suffice. Nothing compares a cold arm with another warm arm, because two things would differ.
 
 use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Pair, Preset, Role, Work};
 
@@ -14,7 +23,10 @@ use crate::study::SizeSpec;
 
 /// Smallest number of cold rounds that gives a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
+/// Rounds if neither the request nor `--quick` decides.
 const COLD_ROUNDS: u32 = 15;
+/// All files are removed and created again before every block; with more files the run would do little
+/// else.
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
 /// The request's states, else the study's, else warm; from warm to cold. Errors: [`PlanError::Value`] for a
@@ -39,7 +51,7 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
 }
 
 /// States for chains, whose arms are no twins: the request's, else the study's, else warm and the available
-/// states of `cold`. Notes requested states that are unavailable, and those that `useless` gives a reason against.
+/// states of `cold`. Notes requested states that are unavailable, or that `useless` gives a reason against.
 pub(super) fn of_chains(
     request: &Request<'_>,
     size: &SizeSpec,
@@ -76,6 +88,8 @@ pub(super) fn of_chains(
     Ok(available)
 }
 
+/// Chains measure warm and cold operations in the same rounds, so the study's number counts, and is only
+/// raised to the minimum of a cold state.
 pub(super) fn rounds_of_chains(
     request: &Request<'_>,
     states: &[CacheFact],
@@ -110,6 +124,8 @@ pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32)
     }
 }
 
+/// Replaces the arms by their twins in all states, the warm ones first. Every arm gets a new number, so
+/// groups are rebuilt as well. Without a cold state the plan does not change.
 pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<'_>) {
     if states.iter().all(|state| !state.is_cold()) {
         return;
@@ -173,6 +189,7 @@ fn available(
     fact.map(|fact| fact.name.clone())
 }
 
+/// `true` if the state can be established before a block of this arm, and makes a difference to its work.
 fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
     let (work, data) = (&planned.work, &data[planned.data.0 as usize]);
     match state {
@@ -187,6 +204,8 @@ fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
     }
 }
 
+/// The copies of all arms in one state: `ids` has the copy's number at the index of the original arm,
+/// `None` where there is no copy. `name` is `None` for the warm state.
 struct Twin {
     name: Option<String>,
     ids: Vec<Option<ArmId>>,
@@ -229,6 +248,8 @@ fn twin(
     Twin { name, ids }
 }
 
+/// Copy of a group among the twins. A group with only the control left compares nothing and is
+/// dropped.
 fn group_of(group: &Group, ids: &[Option<ArmId>], state: Option<&str>, twins: &[Arm]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;
     let Some(state) = state else {
@@ -256,6 +277,8 @@ fn group_name(group: &str, state: &str) -> String {
     format!("{group}-{state}")
 }
 
+/// Compares each twin with the first state that the same arm has, which is warm if it was requested. The
+/// control has no pair: it repeats the baseline, whose pair exists.
 fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
     let mut pairs = Vec::new();
     for (place, twin) in twins.iter().enumerate().skip(1) {

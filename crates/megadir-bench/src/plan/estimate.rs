@@ -2,6 +2,15 @@
 //!
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4, warm); a
 //! run's progress replaces it with measured times.
+//!
+//! ```text
+//!  needs (a data set) --+
+//!  arms of the plan ----+--> of_data: maximum of space, sum of time --> one file system, or all
+//! ```
+//!
+//! Users of the estimate: `--dry-run` prints the estimate, setup refuses a run that cannot fit, the planner
+//! sizes images and disks in memory with it. Too high an estimate refuses a possible run; too low an
+//! estimate fills a disk after an hour. So space errs upwards.
 
 use std::collections::BTreeSet;
 
@@ -32,10 +41,12 @@ pub struct Estimate {
     pub elapsed_ns: u64,
 }
 
+/// Dropping the caches of the machine, with the pauses between drops, nanoseconds.
 const DROP_NS: u64 = 60_000_000;
 const REMOUNT_NS: u64 = 60_000_000;
 /// Reformatting a used image and mounting it, nanoseconds.
 const REFORMAT_NS: u64 = 120_000_000;
+/// A look-up that reads from the device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
 const BLOCK_BYTES: u64 = 4096;
 /// Unit of the sizes that a compressing disk stores, about.
@@ -45,6 +56,8 @@ const INODE_BYTES: u64 = 512;
 /// In a directory of ext4, without the preallocated inode, bytes.
 const FILLED_ENTRY_BYTES: u64 = 100;
 
+/// Estimate of a whole plan. Space and inodes are summed over file systems, since each has its own; time is
+/// not, because all arms share the rounds.
 pub fn estimate(plan: &Plan) -> Estimate {
     let whole = of_data(plan, &|_| true);
     if plan.file_systems.is_empty() {
@@ -157,6 +170,7 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     }
 }
 
+/// Files that a fill until refusal creates in each block; they are part of no data set.
 fn filled(arm: &Arm) -> u64 {
     match arm.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
@@ -254,6 +268,8 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
     needs
 }
 
+/// Fraction of a data set's files that arms create at a time, since some arms create only the first of
+/// them.
 fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
     if made.when == When::BeforeRun {
         return 1.0;

@@ -11,6 +11,16 @@
 //! uses what the disk holds about files removed before (`Spec::remembers_removed`); with directories of the user no
 //! life begins with either. Only the volume may hold a descriptor there across a drop of caches: worker processes get
 //! theirs twice.
+//!
+//! ```text
+//!  study x ext4 -> plan --+
+//!  study x xfs  -> plan --+--> join --> contrast --> sizes of images --> without (too large) --> lives --> plan
+//!  study x tmpfs-> plan --+    (numbers shifted)     (needs all arms)
+//! ```
+//!
+//! Images share the room because nearly full file systems behave differently: btrfs wrote six times as
+//! slowly in 1 GiB as in 10 GiB. Lives begin fresh because of the driver of ext4 without a journal, which
+//! wrote up to nine times as slowly with the removals of other arms behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +39,7 @@ use crate::plan::prune::renumber;
 use crate::request::{FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
 use crate::study::Study;
 
+/// The study planned for one file system, before it is joined.
 struct Part<'a> {
     name: &'a str,
     spec: Option<&'a Spec>,
@@ -97,6 +108,8 @@ pub(super) fn plan(
     Ok(Planned { plan, notes })
 }
 
+/// Refuses `--fs` with an existing directory, whose files cannot be on the new file systems, and repeated
+/// names, because names distinguish arms and groups.
 fn check(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse = |value: String, allowed: &str| Err(PlanError::value("--fs", value, allowed));
     if let Target::Existing { path, .. } = &request.target {
@@ -162,6 +175,8 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     }
 }
 
+/// Pairs every arm with the arm of the same name on the first file system that has it. The first is not
+/// always the reference of all: a backend may be missing there.
 fn contrast(whole: &mut Plan) {
     let label = |arm: &Arm| whole.file_system_of(arm.data).map_or("", |of| of.label.as_str());
     let mut first: BTreeMap<String, &Arm> = BTreeMap::new();
@@ -185,11 +200,14 @@ fn contrast(whole: &mut Plan) {
     add_pairs(&mut whole.arms, &mut whole.groups, (FILE_SYSTEM_GROUP, title), pairs);
 }
 
+/// `true` if an earlier arm does the same work on the same file system: chains of cold states create their
+/// files again, and their creation would be compared twice.
 fn is_covered_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
     let on = |arm: &Arm| whole.data[arm.data.0 as usize].on;
     other.id.0 < arm.id.0 && (&other.work, other.cache, on(other)) == (&arm.work, arm.cache, on(arm))
 }
 
+/// One part in ten of the room stays free for the file system below the images.
 const SHARED_PARTS: u64 = 10;
 /// Enough for a file system's overhead, bytes: btrfs, one sixth of it files, wrote six times as slowly in 1 GiB as in 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
@@ -272,8 +290,8 @@ fn beyond(stated: Option<u64>, expected: u64, (all_expected, room_bytes): (u64, 
     })
 }
 
-/// Limit of a disk for which none is stated: a share in proportion to the expected amount. Not all of a large share, which would be denied to other
-/// programs, and to runs at the same time.
+/// Limit of a disk without a stated limit: a share in proportion to the expected amount. It does not take
+/// all of a large share, because other programs, and runs at the same time, need memory too.
 fn memory_share(expected: u64, (all_expected, room_bytes): (u64, u64)) -> u64 {
     const TIMES_MAX: u64 = 4;
     const MORE_BYTES: u64 = 256 << 20;
@@ -282,6 +300,8 @@ fn memory_share(expected: u64, (all_expected, room_bytes): (u64, u64)) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX).min(enough) >> 20 << 20
 }
 
+/// Memory that a disk is expected to take, bytes. A compressing disk stores contents and metadata only, and
+/// no zeros; a file in memory stores every written block.
 fn in_memory(needs: &Estimate, spec: Option<&Spec>, disk: &LabDisk, image_bytes: u64, keeps: bool) -> u64 {
     let kept = |of: u64| if keeps { of } else { 0 };
     let inodes = needs.inodes.saturating_add(kept(needs.kept_inodes));
@@ -297,6 +317,8 @@ fn in_memory(needs: &Estimate, spec: Option<&Spec>, disk: &LabDisk, image_bytes:
     })
 }
 
+/// Removes file systems with their data, arms and groups, and lists them as unavailable. Used by the
+/// planner for file systems that do not fit, and by the run for file systems that cannot be made.
 pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if left_out.is_empty() {
         return Ok(plan);
@@ -328,6 +350,7 @@ pub(crate) fn without(mut plan: Plan, left_out: &[(FsId, String)]) -> Result<Pla
     if plan.groups.is_empty() { Err(none_left(&plan.unavailable)) } else { Ok(plan) }
 }
 
+/// New number of each item at the index of its old one; `None` for items that leave.
 fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |stays: bool| {
@@ -371,6 +394,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     notes
 }
 
+/// Reformatting empties the whole file system, so no other chain may have files there at the time.
 fn why_not(plan: &Plan, on: FsId, found: &FoundFileSystem) -> Option<String> {
     if !plan.rules.fresh_mounts {
         return Some("its data must stay".into());
@@ -389,6 +413,8 @@ fn why_not(plan: &Plan, on: FsId, found: &FoundFileSystem) -> Option<String> {
     }
 }
 
+/// Only removals followed by creations are disturbed by the driver's memory; a study that only creates
+/// needs no note.
 fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let works = || {
         let on_it = |arm: &&Arm| plan.data[arm.data.0 as usize].on == Some(on);

@@ -2,6 +2,24 @@
 //!
 //! Pure: the machine's capabilities are passed as [`BackendFact`]s and [`CacheFact`]s. Nothing below
 //! [`plan()`] has a default.
+//!
+//! ```text
+//!  Study, Request -> of_one: data sets, arms, groups by kind -> x aged -> x cache states -> rate -> checks -> Plan
+//!                      |
+//!                      +-- once for each file system, with its facts -> file_systems: joined into one plan
+//!  later, with the data on disk: prune (impossible arms), without (file systems that could not be made)
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `file_systems.rs` | file systems and volumes as an axis; sizes of images |
+//! | `caches.rs`, `aged.rs` | cache states and the age of directories as axes |
+//! | `stopping.rs` | rounds, widths, epochs, rates |
+//! | `estimate.rs` | time, space, inodes and memory of a plan |
+//! | `prune.rs` | removal of arms, with consistent numbers |
+//!
+//! Identifiers of arms, data sets and file systems are indices, so every step that removes some renumbers
+//! the rest and all references with them (`prune::renumber`).
 
 mod aged;
 mod caches;
@@ -30,6 +48,8 @@ pub use crate::request::{
     Target,
 };
 
+/// Bound against slips of the keyboard; the numbers of the further files of aged directories begin beyond
+/// it.
 pub const ENTRIES_MAX: u64 = 100_000_000;
 pub const ROUNDS_MAX: u32 = 100_000;
 /// Resolves a study and a request into a complete plan.
@@ -46,6 +66,8 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     }
 }
 
+/// The part for Windows applies if its baseline exists here. Backends decide and not the system that the
+/// program was compiled for, so that plans for Windows can be tested anywhere.
 fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     let Kind::List(spec) = &study.kind else { return None };
     let baseline = &spec.windows.as_ref()?.baseline;
@@ -114,6 +136,7 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     ordered(study, request, (size, rounds), arms, order)
 }
 
+/// Options that replace a study's own comparisons. A kind that cannot follow them refuses them by name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chosen {
     BackendsAndBuffers,
@@ -157,6 +180,8 @@ fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u6
     }
 }
 
+/// The request's sizes replace all of the preset's, ascending and without repetition: equal sizes would be
+/// equal arms.
 fn sizes_of(requested: &[u64], size: &SizeSpec) -> Vec<u64> {
     let mut sizes = match requested {
         [] => size.smaller.iter().copied().chain([size.entries]).collect(),
@@ -235,6 +260,8 @@ fn ordered(
     Ok(Planned { plan, notes })
 }
 
+/// Refuses combinations of work and data that no block could carry out: a listing of one directory over
+/// files that are spread, or over files that do not exist before the arms create them.
 fn check_data(plan: &Plan) -> Result<(), PlanError> {
     for data in &plan.data {
         let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
@@ -272,6 +299,7 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
     (0..).zip(sizes.into_iter().rev()).map(set).collect()
 }
 
+/// `fresh_mounts` can only hold on file systems that the run mounts, so `file_systems` sets it later.
 fn rules(study: &Study, request: &Request<'_>, rounds_of_study: u32, order: Order) -> Rules {
     let rules = &study.rules;
     let (rounds, stop) = stopping(request, rounds_of_study);

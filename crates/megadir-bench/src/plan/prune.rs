@@ -1,4 +1,13 @@
 //! Removes arms that turned out to be impossible once the data existed. Pure.
+//!
+//! A backend may refuse a directory, a program may fail, a cold state may not verify: such arms leave with
+//! a note, and the rest is measured. The exception is the baseline. Without it no ratio exists, so the plan
+//! fails, unless other file systems, tasks or states keep baselines of their own.
+//!
+//! ```text
+//!  arms     0 1 2 3 4      removed: 2
+//!  new_ids  0 1 - 2 3      groups are renumbered, or dropped if they need arm 2
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -133,10 +142,13 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<Gro
     })
 }
 
+/// Published figures of a first run name a group with this suffix, as in `attributes-first`.
 const FIRST: &str = "-first";
 
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
+/// Assigns a published figure of a first run to the group of the coldest state in the plan. Without a cold
+/// state the figure is shown next to warm times, with the remark that they are not alike.
 pub(super) fn published(figure: &Published, groups: &[Group], planned_arms: &[Arm]) -> Published {
     let figure = figure.clone();
     let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {

@@ -1,4 +1,8 @@
 //! Number of rounds and operations: fixed, or until intervals are narrow enough; rate of operations.
+//!
+//! A run that stops at a width looks at its own results, which a fixed number of rounds does not. So it
+//! looks only at planned times, with intervals at a confidence corrected for all looks (`schedule`), and
+//! has a fixed maximum.
 
 use megadir_record::{Arm, Data, Plan, Rules, Stop, Work};
 use megadir_stats::{EPOCHS_MIN, HalfWidth};
@@ -6,7 +10,9 @@ use megadir_stats::{EPOCHS_MIN, HalfWidth};
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
 use crate::study::Study;
 
+/// First look at the widths, and at least this many rounds unless the user wants fewer.
 const ROUNDS_MIN: u32 = 30;
+/// With one round, chance within an epoch and differences between epochs could not be separated.
 const ROUNDS_OF_EPOCH: u32 = 2;
 const EPOCHS_MAX: u32 = 1000;
 /// Fewer rounds give no interval.
@@ -14,6 +20,8 @@ const ROUNDS_FEWEST: u32 = 6;
 /// Multiple of the study's rounds.
 const ROUNDS_FACTOR: u32 = 10;
 
+/// Rounds, and the rule that ends them. With a target width the rounds are a maximum: a width that is out
+/// of reach must not run forever.
 pub(super) fn stopping(request: &Request<'_>, rounds_of_study: u32) -> (u32, Stop) {
     let Some(until) = request.until else { return (request.rounds.unwrap_or(rounds_of_study), Stop::Rounds) };
     let most = || rounds_of_study.saturating_mul(ROUNDS_FACTOR).clamp(ROUNDS_MIN, ROUNDS_MAX);
@@ -84,12 +92,15 @@ pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
 
 /// No file system is that fast, operations per second.
 const RATE_MAX: u64 = 10_000_000;
-/// A block lasts 1/10 s, so that it includes the queue behind a stall of some milliseconds ...
+/// A block lasts 1/10 s, so that it includes the queue behind a stall of a few milliseconds ...
 const BLOCKS_PER_S: u64 = 10;
 /// ... within these limits: the minimum gives a meaningful rate.
 const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 
 /// All arms must do single operations.
+///
+/// An open loop: operations start at fixed times and latency counts from the intended start, so that a
+/// stall delays all operations behind it instead of only one (coordinated omission).
 pub(super) fn set_rate(study: &Study, rate_per_s: u64, arms: &mut [Arm]) -> Result<(), PlanError> {
     let refuse = |allowed: String| Err(PlanError::value("the rate", format!("{rate_per_s}/s"), allowed));
     if !(1..=RATE_MAX).contains(&rate_per_s) {

@@ -1,5 +1,12 @@
 //! One block of an arm: prepares the caches, times and counts the work, tears it down. If a block creates or
 //! removes files, untimed listings before and after must agree with the reported number.
+//!
+//! ```text
+//!  works[arm]: Workload      setup -> run -> usage -> teardown, again for every block
+//!  stopwatch                 single operations, into a histogram
+//!  caches                    state before the block
+//!  intact                    programs that must not change their data, and programs that do
+//! ```
 
 use megadir::FileType;
 use megadir_record::{Arm, Counted, Phase, Plan, Refused, Sample};
@@ -123,7 +130,7 @@ pub(crate) fn run_block(
     })
 }
 
-/// How far the number of files is from `before + change`.
+/// Difference of the number of files from `before + change`.
 fn files_off(
     before: u64,
     change: i64,
@@ -133,6 +140,8 @@ fn files_off(
     Ok(files_below(directory, control)?.abs_diff(before.saturating_add_signed(change)))
 }
 
+/// Files in a tree, without its directories: arms may create directories on demand, and these are not their
+/// result.
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
     let mut files = 0;
     each_below(directory, 0, ("counting files", control), &mut |_, _, kind| {

@@ -2,6 +2,14 @@
 //!
 //! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An aged directory gets
 //! further files, written back and then removed; their numbers are far beyond the names that look-ups treat as absent.
+//!
+//! ```text
+//!  turns of 1024:  directories of all sets -> files of all sets -> further files written back -> removed
+//!  then, each set: write back -> walk (inodes, bytes, hash of names) -> Built
+//! ```
+//!
+//! The space of a whole file system is recorded as well as the sum over files: journals, indexes and inode
+//! tables belong to no file.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -22,6 +30,8 @@ use crate::run::volumes::{Volumes, data_name};
 use crate::run::{Listeners, RunError};
 use crate::workspace::Workspace;
 
+/// Files or directories of a turn: enough to hide the cost of changing from set to set, and few enough that
+/// the sets lie mixed on the disk.
 const TURN: u64 = 1024;
 
 pub(crate) struct Made {
@@ -87,6 +97,8 @@ pub(crate) fn build(
     Ok(Made { directories, usages, built, written })
 }
 
+/// All steps are done for all sets before the next step begins, so that each set meets the disk in the same
+/// state.
 fn fill_sets(
     sets: &mut [Set<'_>],
     seed: u64,
@@ -110,10 +122,13 @@ fn fill_sets(
     })
 }
 
+/// Fraction that remains, so that large and small sets end together.
 fn left(done: u64, all: u64) -> f64 {
     (all - done) as f64 / all.max(1) as f64
 }
 
+/// Creates one data set again while the run goes through its rounds: a program has changed it. The seed is
+/// the same, so its names, contents and sizes are too.
 pub(crate) fn rebuild(
     plan: &Plan,
     data: &Data,
@@ -132,6 +147,7 @@ pub(crate) fn rebuild(
     set_dir.again()
 }
 
+/// Directory of a data set with its trees, open. It outlives the `Set`s that borrow it.
 struct DataSetDir<'a> {
     data: &'a Data,
     path: PathBuf,
@@ -188,6 +204,8 @@ fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     Ok((inodes, bytes))
 }
 
+/// Lets the least complete set take the next turn, until all are complete. Among equals the seeded order
+/// decides.
 fn in_turns<'a>(
     sets: &mut [Set<'a>],
     order: &[usize],
@@ -305,6 +323,8 @@ impl<'a> Aging<'a> {
         Ok(self.filling.sweep.filled.stopped)
     }
 
+    /// Between the creation and the removal of the further files: only files that reached the disk age a
+    /// directory, since blocks that were never written leave nothing behind.
     fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         write_back(&self.directory, control.heartbeat).map_err(failed)?;
         self.full_bytes = os::status_of(&self.directory).map_err(failed)?.size_bytes;
@@ -330,6 +350,7 @@ impl<'a> Aging<'a> {
     }
 }
 
+/// Result of a walk over a data set: its use of space, and the sum of the hashes of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     pub(crate) used: Used,
@@ -342,6 +363,8 @@ impl TreeUsage {
     }
 }
 
+/// Walks a tree relative to its descriptor, on one mount. A file with several names counts its inode and
+/// blocks once, and each of its names.
 pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
     let stage = "going through a data set";
     let mut used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
@@ -376,6 +399,8 @@ pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Re
 /// For an entry of a directory; returns whether it is one to enter.
 type EachBelow<'f> = dyn FnMut(Borrowed<'_>, &[u8], FileType) -> std::io::Result<bool> + 'f;
 
+/// Calls `each` for every entry of a tree. Subdirectories are entered only after their parent was listed,
+/// so that one descriptor for each level is open at a time.
 pub(crate) fn each_below(
     directory: Borrowed<'_>,
     depth: usize,

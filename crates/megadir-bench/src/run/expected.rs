@@ -3,6 +3,15 @@
 //! Attributes come from the oracle, Rust's standard library, because file systems round times.
 //!
 //! For the cache state `unseen` the files are re-created, so that no process has seen them before the block.
+//!
+//! ```text
+//!  names by the seed --hash--+                     +--> plan (header): entries and hash of each data set
+//!  oracle's listing  --------+--> record_expected -+
+//!  oracle's attributes -----------> expect_attributes -> expected hash of the arms that read attributes
+//! ```
+//!
+//! There are two sources, because a listing compared with another listing of the same file system would
+//! agree on a missing name.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,6 +29,7 @@ use crate::os::{self, At, write_back};
 use crate::plan::{in_one_directory, trees};
 use crate::run::RunError;
 
+/// Files between two checks whether the run is to end.
 const STEP: u64 = 256;
 
 /// Not for data that arms make. The numbers of `counted`, the oracle's listing, become the plan's.
@@ -55,6 +65,8 @@ pub(crate) fn record_expected(
     Ok(())
 }
 
+/// Trees of a data set that exist before the first block; none for data of the user and for data that arms
+/// make.
 pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     let all = if data.is_made_before_run() { trees(plan, data).unwrap_or_default() } else { Vec::new() };
     all.into_iter().map(|(_, files)| files).collect()
@@ -101,6 +113,8 @@ pub(crate) fn expect_attributes(
     Ok(())
 }
 
+/// Gives each file a modification time that follows from the seed. Files made in one go would have nearly
+/// equal times, and a method that returned the time of another file would go unnoticed.
 pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
     let failed = WorkError::at("setting the times of files");
     let mut buffer = PlaceBuffer::new();
@@ -119,7 +133,8 @@ fn time_of(seed: u64, index: u64) -> Duration {
     Duration::new(seconds, nanoseconds as u32)
 }
 
-/// With the same name, contents and time, written back if the system permits.
+/// Removes the files of a data set and creates them again, for the cache state `unseen`, with the same
+/// names, contents and times, written back if the system permits.
 pub(crate) fn recreate_files(
     plan: &Plan,
     data: DataId,

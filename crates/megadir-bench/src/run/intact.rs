@@ -1,4 +1,15 @@
-//! Data sets that programs work on: each is looked at after every round, and made again if a program changed it.
+//! Data sets that programs work on: each is looked at after every round, and made again if a program
+//! changed it.
+//!
+//! ```text
+//!             look           a program that may change it         make_ready
+//!  unknown ----------> seen ------------------------------> used up ---------> made again, unknown
+//!                       |
+//!                       +-- after a round: a program changed it without permission -> note, made again
+//! ```
+//!
+//! Only data sets that programs work on are examined: a program may do anything, and its counts of entries
+//! prove nothing about the files that it leaves behind.
 
 use megadir_record::{Arm, ArmId, DataId, Note, Plan, Work};
 
@@ -10,6 +21,7 @@ use crate::run::RunError;
 use crate::run::data_dirs::DataDirs;
 use crate::run::data_sets::rebuild;
 
+/// One state for each data set of the plan, at the index of its number.
 pub(crate) struct Intact(Vec<Set>);
 
 #[derive(Clone, Copy, Default)]
@@ -29,6 +41,7 @@ impl Intact {
         Self(plan.data.iter().map(of).collect())
     }
 
+    /// Makes sure, before a block, that the data set is complete and its fingerprint known. Untimed.
     pub(crate) fn make_ready(&mut self, data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
         let set = &mut self.0[data.0 as usize];
         if !set.programs {
@@ -48,6 +61,9 @@ impl Intact {
         self.0[planned.data.0 as usize].used_up |= planned.work.is_changing_command();
     }
 
+    /// Looks once for all arms of the round, because a walk after every block would multiply the time of a
+    /// round. So the note can only name the candidates. A changed directory of the user is an error:
+    /// nothing may be made again there.
     pub(crate) fn after_round(
         &mut self,
         order: &[ArmId],
@@ -79,6 +95,7 @@ impl Intact {
     }
 }
 
+/// First difference between a data set now and its fingerprint, in words, from the coarsest to the finest.
 pub(crate) fn changed(
     before: Fingerprint,
     data: DataId,
@@ -96,6 +113,8 @@ pub(crate) fn changed(
     })
 }
 
+/// Fingerprint of a data set, by a new description of its directory: a listing would move the position of
+/// the open one.
 pub(crate) fn look(data: DataId, dirs: &DataDirs<'_>) -> Result<Fingerprint, WorkError> {
     let own = dirs.directories[data.0 as usize].reopen();
     fingerprint(own.map_err(WorkError::at("checking the data set"))?.at(), dirs.control)

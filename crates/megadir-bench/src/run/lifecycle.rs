@@ -1,4 +1,8 @@
 //! A run from start to end: setup, rounds, removal, and the clock check before and after.
+//!
+//! A directory that cannot be used must not cost a record, so the header is written only after the data
+//! sets exist and are verified. From then on the record gets its last line whatever happens, and cleaning
+//! up happens in any case.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -30,6 +34,8 @@ const IMAGES_FREE_MIN: u64 = 1 << 20;
 
 /// On an error the run's own directory is still removed, and a started record gets its last line.
 pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
+    // The cheap checks of a record to resume come first: creating millions of files only to find another
+    // kernel would waste an hour. The rest is checked in `go_on`, once the data sets can be compared.
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
     let begun = request.resume.take();
@@ -61,6 +67,8 @@ pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> 
 }
 
 impl Prepared<'_> {
+    /// Starts a record. The machine is probed for noise before the header, because the header has its
+    /// facts; the probe's notes follow with the others.
     fn begin(&mut self, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
         let mut machine = host::describe(self.directory.at(), &self.program);
         self.notes.extend(host::probe(&mut machine));
@@ -86,6 +94,7 @@ impl Prepared<'_> {
         self.record(Vec::new(), listeners)
     }
 
+    /// Continues a record. The noise of the machine is probed again, since hours may have passed.
     fn go_on(&mut self, begun: &Record, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
         let mut machine = host::describe(self.directory.at(), &self.program);
         check_same(self, begun, &machine)?;
@@ -125,6 +134,8 @@ impl Prepared<'_> {
         }
     }
 
+    /// Seed and hashes of the current epoch, with which a resumed run compares the data that it makes
+    /// again.
     fn epoch_line(&self) -> Line {
         let hashes = self.plan.data.iter().map(|data| data.hash).collect();
         Line::Epoch(Epoch { epoch: self.epoch, seed: self.plan.seed, hashes })
@@ -202,9 +213,11 @@ impl Prepared<'_> {
     }
 }
 
+/// Time over which the cycle counter is compared with the monotonic clock, before and after the rounds.
 const CALIBRATION: Duration = Duration::from_millis(20);
 /// Relative change of the tick length between two calibrations.
 const DRIFT_MAX: f64 = 0.001;
+/// Cost of an empty operation from which the loop would distort cached look-ups, nanoseconds.
 const NULL_NS_MAX: f64 = 40.0;
 
 fn drift_since(before: &Calibration) -> Option<Note> {

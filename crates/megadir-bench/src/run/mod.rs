@@ -13,6 +13,16 @@
 //! No file writes into another's structure: what a step finds, it returns. The next step follows from the plan and the
 //! samples, so that a resumed run restores only the state that the next block needs, untimed. The record is synced when
 //! a round of arms ends that work on the results of others.
+//!
+//! ```text
+//!  run -> prepare -> record_expected -> begin or go_on -> record -> all_epochs -> measure -> clean
+//!         volumes    hashes of names    header or         check of   one epoch     the loop   always,
+//!         room       from the seed      "resumed"         the clock  after the     of blocks  even after
+//!         data sets                                       and end    other                    an error
+//! ```
+//!
+//! Resuming takes the same way as a new run: data sets are made again from the seed (nothing of the old run
+//! is left on disk), compared with the record, and the blocks of the current round are replayed.
 
 mod block;
 mod data_dirs;
@@ -99,6 +109,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) volumes: Volumes,
 }
 
+/// Hint for errors that another directory would avoid.
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
@@ -108,6 +119,7 @@ fn way_out(error: &io::Error) -> &'static str {
     }
 }
 
+/// An amount of space in a binary unit, and any other resource (inodes, names) as a plain number.
 fn amount(resource: &str, number: u64) -> String {
     if resource != "space" || number < 1 << 10 {
         return number.to_string();
@@ -121,6 +133,8 @@ fn before(error: Option<&RunError>) -> String {
     error.map_or_else(String::new, |error| format!("{error}; "))
 }
 
+/// Outcome of a run whose record has its last line. `complete` is `false` if it was interrupted, by the
+/// user or by a time limit of the caller; `interrupted` is `true` only if `stop` was set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
     pub complete: bool,
@@ -182,6 +196,8 @@ impl RunError {
         }
     }
 
+    /// The first error with the error of cleaning up after it: both matter, since something may be left on
+    /// the disk.
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
         match cleaned {
             Ok(()) => self,
@@ -205,6 +221,7 @@ impl From<LabError> for RunError {
     }
 }
 
+/// Observers in the order given. The first that fails ends the event, and with it the run.
 pub(crate) struct Listeners<'a, 'b>(pub(crate) &'a mut [&'b mut dyn Listener]);
 
 impl Listeners<'_, '_> {

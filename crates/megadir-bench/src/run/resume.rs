@@ -1,6 +1,19 @@
 //! Continues a record: checks that machine, file systems and data are the same, then restores the state for
 //! the next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in
 //! order; all others run one block, so that caches are as warm as after a round.
+//!
+//! ```text
+//!  record --samples--> next -> the block to continue with
+//!    |                           |
+//!    |                           +-- arms depend on each other:  replay places 0 .. place of this round
+//!    |                           +-- arms are independent:       replay one block of every arm
+//!    |                           +-- no warm-up in the rules:    nothing
+//!    +--header--> check_machine, check_ranks (before setup) -> check_same (after setup)
+//! ```
+//!
+//! A resumed run must be a run that paused, not two runs in one file. A difference that could change times
+//! (kernel, processor, driver, mount options, the files themselves) refuses; versions of megadir are
+//! recorded, not compared.
 
 use megadir_record::{
     Arm, ArmId, Data, FileSystem, Header, LabDisk, LabFileSystem, LabMount, Machine, Place, Plan, Ranks,
@@ -14,6 +27,8 @@ use crate::kind::{BlockKey, WorkBlock};
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
 
+/// Restores the state before the next block. Blocks whose results are in the record are carried out again,
+/// but neither timed nor recorded.
 pub(crate) fn replay(
     plan: &Plan,
     samples: &[Sample],
@@ -78,6 +93,7 @@ fn replay_block(
     }
 }
 
+/// The facts that are known without any data: this check comes before hours of setup.
 pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), RunError> {
     let before = &begun.header.machine;
     let facts = [
@@ -191,6 +207,8 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
     (!are_equal).then(|| "file systems are now created with other features".to_owned())
 }
 
+/// Difference between two descriptions of a mounted directory: device, mount options, size. Options are not
+/// compared with a record that was made for sharing, which keeps only the harmless ones.
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
     let device = then.device.as_ref().zip(now.device.as_ref());
     let options = then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared);

@@ -1,4 +1,8 @@
 //! Warm-up and measured rounds: one block after the other, according to the plan's rules.
+//!
+//! A round is the unit of all statistics, so voiding concerns a whole round: a single block left out would
+//! unbalance the pairs. The reasons are outside of the measured times (stolen time, a clock jump). Voiding
+//! rounds because of their times would make any result narrow.
 
 use std::time::SystemTime;
 
@@ -117,6 +121,7 @@ fn record_sample(
     listeners.notes([stopped(plan, planned, refused)]).map(|()| None)
 }
 
+/// Note on an arm that has ended before its time: a full directory, or a program that fails.
 fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
     if let Work::Command(_) = planned.work {
         let text = format!("`{}`: {}; the arm is omitted from here on", planned.name, refused.cause);
@@ -156,6 +161,8 @@ fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String>
     })
 }
 
+/// Marks the samples of the round in memory, from the last one backwards, and records one line that voids
+/// them: lines of the record are never changed.
 fn void(
     samples: &mut [Sample],
     block: &Block,
@@ -187,6 +194,7 @@ fn count_disturbed(disturbed: &mut u32, round: u32, reason: VoidReason) -> Optio
     (*disturbed == 1).then(|| NoteKind::Noisy.note(text))
 }
 
+/// Notes on the rounds as a whole, once the last one is done.
 fn emit_outcome(
     outcome: &Outcome,
     disturbed: u32,
@@ -206,6 +214,8 @@ fn emit_outcome(
     Ok(())
 }
 
+/// Clocks at the start of a round. Stolen time is counted in ticks of 10 ms over all processors, and is
+/// `None` where the system does not report it.
 struct Watch {
     stolen_ticks: Option<u64>,
     monotonic_ns: u64,

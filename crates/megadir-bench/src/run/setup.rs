@@ -1,4 +1,15 @@
-//! Setup: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are possible on them.
+//! Setup: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are
+//! possible on them.
+//!
+//! ```text
+//!  prepare   volumes -> fit (predict, check_room) -> leftovers -> workspaces -> build -> verify
+//!  check     volumes -> fit                                                      (`--dry-run`: writes nothing)
+//!  verify    oracle's listing -> names -> attributes -> arms that refuse -> programs -> cold states -> prune
+//! ```
+//!
+//! Checks come in the order of their cost, and everything that could fail in the middle of the rounds is
+//! tried once before them: a run of hours must not end in its last round for a reason that was known at its
+//! start.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -30,6 +41,8 @@ impl Prepared<'_> {
         record_expected(&mut self.plan, &mut self.truths, self.control)
     }
 
+    /// Removes everything that the run created. Directories of data sets are closed first, since an open
+    /// one would keep its file system from being unmounted.
     pub(crate) fn clean(self, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
         if !self.volumes.are_ours() {
             return Ok(());
@@ -41,6 +54,8 @@ impl Prepared<'_> {
         cleaning
     }
 
+    /// Replaces all data sets by the data sets of another epoch, and verifies them as at the start. An arm
+    /// that became impossible is an error: epochs with different arms could not be compared.
     pub(crate) fn rebuild_for_epoch(
         &mut self,
         plan: Plan,
@@ -182,7 +197,7 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
     volumes.leave_out(plan, &too_small)
 }
 
-/// Errors are notes: they do not stop the run.
+/// Removes directories of killed runs before space is needed. Errors are notes: they do not stop the run.
 fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
     match remove_leftovers(path, heartbeat) {
         Ok(found) => notes_on(&found),
@@ -243,6 +258,8 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     Ok(())
 }
 
+/// Arms whose work refuses its data set, such as a backend that the file system does not support. The
+/// workloads are made only for this question, and again for the rounds with the final plan.
 fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut unavailable = Vec::new();
     let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
@@ -320,6 +337,8 @@ struct Fit {
     by_index: bool,
 }
 
+/// Capacity of one directory for names of the data set's lengths; `None` if no limit is known. The last
+/// name is measured, since numbers in names grow.
 fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     let lengths = match files.made().names {
         NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,
@@ -339,6 +358,7 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
 /// A study's size fits directories that take from half to twice as many entries.
 const FACTOR: f64 = 2.0;
 
+/// Writes the prediction of the first refusal into the arms of the study `limits` on this volume.
 pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> {
     let Volume { on, path, directory, .. } = volume;
     let (seed, data) = (plan.seed, &plan.data);

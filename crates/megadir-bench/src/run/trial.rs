@@ -3,6 +3,14 @@
 //!
 //! The reference of a task is its first arm on the data set. Every later block must have its result. An arm
 //! that fails here is left out with the reason; so are all arms of a task whose reference fails.
+//!
+//! ```text
+//!  task = (data set, `task` of the study)      arms 0 (reference), 1, 2 ...
+//!  look -> run once -> look -> changed?  -> result = reference's?  -> expected output in the plan
+//!                               |             |
+//!                               |             +-- no: run both again, find a line that only one prints
+//!                               +-- yes, though not allowed: refused, data set made again
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -15,6 +23,7 @@ use crate::note::NoteKind;
 use crate::run::data_dirs::DataDirs;
 use crate::run::intact::{changed, look, remake};
 
+/// An odd number, so that the median is a measured time.
 const SHELL_STARTS: usize = 21;
 
 /// Runs every program, except arms of `unusable`, and writes the expected results into the plan. Returns the impossible arms.

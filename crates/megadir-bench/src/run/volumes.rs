@@ -1,4 +1,15 @@
-//! Volumes of a run: the given directory, directories of the user, or file systems made for it. Each has a directory of its own.
+//! Volumes of a run: the given directory, directories of the user, or file systems made for it. Each has a
+//! workspace of its own.
+//!
+//! ```text
+//!  plan without file systems      one volume    (`named`)         not unmounted
+//!  directories of the user        one for each  (`directories`)   not unmounted
+//!  file systems made for the run  one for each  (`mount`)         remounted for fs-cold and for lives
+//! ```
+//!
+//! **Any open descriptor on a mounted file system makes unmounting fail with `EBUSY`.** The ones that
+//! outlast a block are the volume's, and the run's list of data directories, which `remount` is given: it
+//! points them to `NOWHERE` before, and to the new mount after.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +30,7 @@ use crate::workspace::{Leftovers, Workspace};
 /// Stands for directories of an unmounted file system: nothing can be created or removed in it.
 const NOWHERE: &str = "/proc";
 
+/// `ItIs` keeps the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountedAs {
     ItIs,
@@ -33,9 +45,10 @@ pub(crate) struct Volumes {
     lab: Option<Lab>,
 }
 
-/// One place on which data sets lie. `number` is the device's, by which directories on one file system
-/// are recognized, and their files kept in one workspace each. `mounted` is present if the run mounted the
-/// file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors, mount.
+/// One place on which data sets lie. `number` is the device's: directories on one file system are
+/// recognized by it, and their files kept in one workspace each. `mounted` is present if the run mounted
+/// the file system, and unmounts it when it is dropped; the order of removal is workspace, descriptors,
+/// mount.
 #[derive(Debug)]
 pub(crate) struct Volume {
     /// `None` for the only directory of a run without file systems.
@@ -49,6 +62,8 @@ pub(crate) struct Volume {
     mounted: Option<Mounted>,
 }
 
+/// A file system of the plan in the lab's terms. Sizes come from the plan, so that a resumed run makes the
+/// same image.
 pub(crate) fn wanted(
     plan: &Plan,
     file_system: &LabFileSystem,
@@ -135,6 +150,8 @@ impl Volumes {
         Ok((volumes, plan))
     }
 
+    /// Removes volumes and their part of the plan. The numbers of the others change in both, in the same
+    /// order.
     pub(crate) fn leave_out(&mut self, plan: Plan, unavailable: &[(FsId, String)]) -> Result<Plan, RunError> {
         let plan = without(plan, unavailable)?;
         self.all.retain(|volume| !unavailable.iter().any(|(id, _)| volume.on == Some(*id)));
@@ -157,6 +174,7 @@ impl Volumes {
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
     }
 
+    /// File systems as they are mounted now, for the header and for the comparison of a resumed run.
     pub(crate) fn describe(&self) -> Vec<LabMount> {
         let mount = |volume: &Volume| {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
@@ -197,6 +215,8 @@ impl Volumes {
         })
     }
 
+    /// Creates the run's own directory on each volume. If one fails, the caller removes the others with the
+    /// volumes.
     pub(crate) fn make_workspaces(&mut self) -> Result<(), RunError> {
         for volume in &mut self.all {
             let made = Workspace::create(&volume.path);
@@ -256,10 +276,13 @@ impl Volumes {
         Ok(())
     }
 
+    /// `true` if the run created anything that has to be removed.
     pub(crate) fn are_ours(&self) -> bool {
         self.lab.is_some() || self.all.iter().any(|volume| volume.workspace.is_some())
     }
 
+    /// Removes everything, each volume whatever happens to the others; the first error is returned. Files
+    /// on a file system that the run made are not removed one by one: they vanish with it.
     pub(crate) fn remove(self, control: RunControl<'_>) -> Result<(), RunError> {
         let mut result = Ok(());
         for volume in self.all {
@@ -346,6 +369,7 @@ pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {
     plan.data.iter().map(|data| volumes.of(data).kind.clone()).collect()
 }
 
+/// Removals are noted too: ext4 creates files slowly for minutes after many were removed.
 pub(crate) fn notes_on(found: &Leftovers) -> Vec<Note> {
     let note = |text| NoteKind::Leftovers.note(text);
     let removed =

@@ -1,4 +1,9 @@
 //! Epochs: a run's rounds, divided over data sets that are re-created with other names. Pure.
+//!
+//! Rounds show how much times scatter on one data set; they cannot show that another data set, with other
+//! hashes and other places on the disk, would have given another ratio. Epochs are the outer level of the
+//! statistics for that. `next` knows nothing of them: each epoch is a plan with one epoch, and its samples
+//! are a slice of all.
 
 use megadir_record::{Plan, Rules, Sample};
 pub use megadir_stats::EPOCHS_MIN;
@@ -20,12 +25,14 @@ pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     Plan { seed, rules: Rules { rounds: share, epochs: 1, ..plan.rules.clone() }, ..plan.clone() }
 }
 
+/// Epoch that a resumed run continues: the epoch of the last sample, or the next one if that is complete.
 pub fn current(plan: &Plan, samples: &[Sample]) -> u32 {
     let Some(last) = samples.last().map(|sample| sample.epoch) else { return 0 };
     let done = matches!(next(&plan_of(plan, last), of(samples, last)), Step::Done(_));
     if done && last + 1 < plan.rules.epochs { last + 1 } else { last }
 }
 
+/// Samples of an epoch. Epochs ascend in a record, so they are neighbours.
 pub fn of(samples: &[Sample], epoch: u32) -> &[Sample] {
     let start = samples.partition_point(|sample| sample.epoch < epoch);
     let end = samples.partition_point(|sample| sample.epoch <= epoch);

@@ -9,6 +9,23 @@
 //! If a directory refuses more names, its arm and the arms that depend on it are stopped, and no other
 //! (`Sample::refused`, `Plan::stopped_by`). With several epochs each is carried out as a plan of its own (`epochs.rs`),
 //! on data made again with other names.
+//!
+//! ```text
+//!             +--------- not steady, below the limit ---------+
+//!             v                                               |
+//!  start -> warm-up round: warm arms -> last block done? -> steady, or 10 s
+//!    |                                                        |
+//!    +-- no warm-up in the rules ------> round n: all arms <--+-----------------+
+//!                                           |                                   |
+//!                                           last block done -> void? -> the same round, attempt + 1
+//!                                           |                                   |
+//!                                           +-> enough, or n = rounds -> done   +-- next round, attempt 0
+//! ```
+//!
+//! Every property that matters to the statistics is decided here and nowhere else: random order (so that an
+//! arm against itself differs by chance only), equal block lengths for equal work, and stopping rules that
+//! were fixed in advance. The price is a pass over all samples at each step, between blocks; the gain is
+//! that a resumed run has no state of the schedule to restore.
 
 pub mod epochs;
 
@@ -20,6 +37,7 @@ use megadir_stats::{HalfWidth, Looks, narrow_enough, theil_sen};
 
 /// Shorter blocks repeat their operation, nanoseconds.
 const BLOCK_NS_MIN: u64 = 1_000_000;
+/// An empty operation must not grow a block without end.
 const OPERATIONS_MAX: u64 = 1 << 16;
 /// Drift of a steady warm-up from first to last round, as a fraction.
 const DRIFT_MAX: f64 = 0.01;
@@ -43,6 +61,7 @@ pub struct Block {
     pub operations: u64,
 }
 
+/// Facts about the rounds as a whole, which become notes of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub steady: bool,
@@ -111,6 +130,8 @@ pub(crate) fn order_after(plan: &Plan, samples: &[Sample], turn: (Phase, u32, u3
     order
 }
 
+/// `true` if one more void round may be repeated. The limit keeps a disturbed machine from measuring for
+/// ever, and from selecting its quiet moments.
 pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
     more(plan, redone(&rounds_of(samples, Phase::Measure)))
 }
@@ -123,6 +144,7 @@ fn more(plan: &Plan, redone: u32) -> bool {
     f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds)
 }
 
+/// Samples of one attempt at a round, neighbours in the record.
 struct Round<'a> {
     round: u32,
     attempt: u32,
@@ -159,6 +181,7 @@ fn rounds_of(samples: &[Sample], phase: Phase) -> Vec<Round<'_>> {
         .collect()
 }
 
+/// The limit counts measured time only, so that it does not depend on what happens between blocks.
 fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
     let spent_ns = rounds.iter().map(Round::elapsed_ns).fold(0, u64::saturating_add);
     let enough = rounds.len() >= plan.rules.warm_up_rounds_min as usize;
@@ -183,6 +206,7 @@ fn is_steady(rounds: &[Round<'_>]) -> bool {
     })
 }
 
+/// The next block at a place of a round. Callers have checked that the order is longer than the place.
 fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
     let order = order_after(plan, samples, (phase, round, attempt));
     let (arm, place) = (order[place], place as u32);
@@ -206,6 +230,8 @@ fn operations(plan: &Plan, samples: &[Sample], phase: Phase, planned: ArmId) -> 
     each.max().unwrap_or(1)
 }
 
+/// Doubles the operations of an arm until a block would last long enough, from its last block in the
+/// warm-up.
 fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.arm == planned;
     let Some(last) = samples.iter().rfind(of_cell) else { return 1 };
@@ -226,6 +252,7 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> 
         Phase::WarmUp => 1,
         Phase::Measure => 2,
     };
+    // Each decision draws from a stream of its own: an arm more or less in one does not shift the others.
     let at = |stream| generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
     match plan.rules.order {
         Order::SeededPermutation | Order::BalancedLatinSquare => {
@@ -267,6 +294,7 @@ fn shuffled(plan: &Plan, planned_arms: &[&Arm], stream: u64, round: u32, attempt
     ids
 }
 
+/// Arms by number, ascending. Within a group they keep the order of the plan.
 fn by<'a>(planned_arms: &[&'a Arm], number: impl Fn(&Arm) -> u32) -> BTreeMap<u32, Vec<&'a Arm>> {
     let mut groups: BTreeMap<u32, Vec<&Arm>> = BTreeMap::new();
     for planned in planned_arms {
@@ -275,6 +303,8 @@ fn by<'a>(planned_arms: &[&'a Arm], number: impl Fn(&Arm) -> u32) -> BTreeMap<u3
     groups
 }
 
+/// Generator for one use. Neighbouring rounds would have correlated states if the numbers were only added
+/// to the seed, so each is mixed in by the generator's own function.
 fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     let mix = |state: u64, value: u64| {
         SplitMix64::new(state ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
@@ -282,7 +312,7 @@ fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     SplitMix64::new(uses.into_iter().fold(seed, mix))
 }
 
-/// `None` if the number of rounds is fixed.
+/// Planned checks of the widths, with their corrected confidence; `None` if the number of rounds is fixed.
 pub fn looks(rules: &Rules) -> Option<Looks> {
     Looks::new(rules.stop.rounds_min()?, rules.rounds)
 }

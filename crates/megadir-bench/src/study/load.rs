@@ -1,4 +1,16 @@
-//! Reads studies: built-in ones by name, any from its text, with errors that name the line. Backends are not checked.
+//! Reads studies: built-in ones by name, any from its text, with errors that name the line. Backends are
+//! not checked.
+//!
+//! ```text
+//!  text --toml--> StudyFile --study()--> Study
+//!    |                |                    |
+//!    syntax, types    exactly one kind     contradictions between fields
+//!    (line, column)   (file)               (file)
+//! ```
+//!
+//! Whatever can be refused without a machine is refused here, so that a mistake in a study file shows
+//! before anything is created. Messages of the TOML parser are rewritten, since they are in the words of
+//! Rust's types.
 
 use megadir::nearest::choices;
 use megadir_record::{Claims, Made, Published};
@@ -164,6 +176,8 @@ impl StudyFile {
     }
 }
 
+/// Reads a study. `file` appears in messages only. The part for Windows is checked on every system: a study
+/// is usually written on one and run on another.
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
@@ -179,6 +193,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     study.clone().on_windows().kind.contradiction().map_or(Ok(study), |reason| Err(contradiction(reason)))
 }
 
+/// Line and column of a byte offset, both from 1, as editors count them.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -186,6 +201,8 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
+/// Checks that concern several fields, after each field was accepted alone. The first one found is the
+/// message.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
@@ -207,6 +224,8 @@ fn contradiction(study: &Study, section: &str) -> Option<String> {
     study.kind.contradiction().or_else(|| smaller_contradiction(study, sizes))
 }
 
+/// Smaller sizes must ascend, because growth is fitted over them in order; kinds without growth refuse them
+/// instead of ignoring them.
 fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String> {
     let ascends = |size: &&SizeSpec| {
         let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();
@@ -224,6 +243,8 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     }
 }
 
+/// Rewrites a message of serde in plain words, with the nearest known key. Messages that it does not know
+/// pass unchanged. Also used for other files that are read by serde.
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
     for (start, kind) in [("unknown field `", "key"), ("unknown variant `", "value")] {

@@ -1,5 +1,15 @@
 //! Studies: declared experiments, read from TOML: the arms, their sizes, and properties of the source that
 //! are reproduced or fixed. [`crate::plan()`] decides the parameters of a particular run.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `load.rs` | file -> `Study`, with errors that name the line; the built-in studies |
+//! | `data.rs` | the section `[data]` |
+//! | `unknown_keys.rs` | misspelt keys in sections whose types belong to the record |
+//!
+//! A study repeats a published experiment, usually with better rules, so its file must list the properties
+//! that it keeps and the ones that it changes. Nothing in it depends on a machine; the same file is planned
+//! on Linux and Windows.
 
 mod data;
 mod load;
@@ -25,8 +35,8 @@ pub struct Study {
 }
 
 /// Words and published figures that a report prints, and no part of the measurement. `source` is the
-/// published text that the study repeats; `reproduces` and `fixes` list what was kept of its method and what
-/// was corrected.
+/// published text that the study repeats; `reproduces` and `fixes` list the parts of its method that were
+/// kept and corrected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
     pub name: String,
@@ -39,6 +49,8 @@ pub struct Meta {
 }
 
 impl Study {
+    /// Replaces the listing study by its part for Windows, whose backends are others. The source's figures
+    /// were measured on another system then, so they are shown without a counterpart of ours.
     #[must_use]
     pub(crate) fn on_windows(mut self) -> Self {
         let Kind::List(list) = &mut self.kind else { return self };
@@ -89,7 +101,7 @@ impl Sizes {
     }
 }
 
-/// Rules by which rounds count and results are judged. They are recorded with each run, because a verdict
+/// Rules of counting rounds and judging results. They are recorded with each run, because a verdict
 /// means nothing without them. Fractions are of 1; `equivalence_band` is the largest ratio of times, minus 1,
 /// that counts as no difference.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

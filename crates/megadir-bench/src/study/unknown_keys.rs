@@ -1,4 +1,8 @@
-//! Misspelt keys in `[claims]` and `[[published]]`: the record's types accept further keys, for records of later programs.
+//! Misspelt keys in `[claims]` and `[[published]]`: the record's types accept further keys, for records of
+//! later programs.
+//!
+//! A reader of records must be lenient and a reader of studies strict, with the same types. So the keys of
+//! a study are compared with a value in which every field is present, turned into JSON.
 
 use megadir::nearest::choices;
 use megadir_record::claims::{
@@ -18,6 +22,8 @@ pub(super) fn unknown_key(text: &str) -> Option<(usize, String)> {
     claims.or_else(|| known("published", serde_json::to_value(full_published())))
 }
 
+/// First key in `found`, depth first, that `full` lacks: its byte offset, and the message. Elements of an
+/// array have the keys of the first element of the full value.
 fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, String)> {
     match (found, full) {
         (DeValue::Table(table), Value::Object(known)) => table.iter().find_map(|(key, value)| {

@@ -1,4 +1,10 @@
 //! Linux: dropping caches and verifying the result.
+//!
+//! ```text
+//!  data-cold  each file: fdatasync, POSIX_FADV_DONTNEED, count its pages            (`tree.rs`)
+//!  vfs-cold   syncfs, drain, drop_caches 2 to 12 times, counts and sampled names    (`names.rs`)
+//!  fs-cold    syncfs, drain, unmount, drop the device's pages, mount, sampled names (`megadir_lab`)
+//! ```
 
 mod names;
 
@@ -53,6 +59,7 @@ impl System {
     }
 }
 
+/// Bound for the part of a mapping that is read, in case something huge is mapped.
 const MAPPING_BYTES_MAX: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 

@@ -24,7 +24,10 @@ use crate::host::{mounted_devices, unwritten_bytes};
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const ALL: &str = "3";
 /// Dirty bytes of all programs that disturb little.
+///
+/// Zero is never reached on a machine with other programs.
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
+/// A machine that still writes after this time is not fit for cold measurements.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// Then the file systems of other devices are written back, too.
 const DRAIN_ALONE: Duration = Duration::from_millis(500);
@@ -37,6 +40,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
 /// One in this many sampled names may still be cached; with fewer samples, none.
 const CACHED_SHARE_INVERSE: usize = 50;
+/// Inodes and names that other programs of a quiet machine hold, an allowance.
 const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
@@ -85,6 +89,10 @@ impl CachedNames {
     }
 }
 
+/// Reason why the counts are not low enough, if they are not. Counts are of the whole machine, so they are
+/// compared with an allowance, with the floor of an earlier verified drop, or, at the first drop, with the
+/// fall by the data set's own size. The allowance alone would refuse the state wherever other programs hold
+/// many objects for good.
 fn remaining(
     floor: Option<SlabCounts>,
     before: SlabCounts,
@@ -128,6 +136,8 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Stri
     Ok(())
 }
 
+/// Sampled names that are still cached, if they are more than the tolerated share. A name that cannot be
+/// looked up counts as cached: doubt refuses the state.
 fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     let held: Vec<&Sampled> = sample.iter().filter(|path| look(directory, path).unwrap_or(true)).collect();
     let first = String::from_utf8_lossy(held.first()?);
@@ -137,6 +147,8 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     })
 }
 
+/// After a remount no name may be cached. Old kernels cannot answer (`RESOLVE_CACHED` needs Linux 5.12),
+/// and then the proof of the lab must suffice.
 pub(super) fn check_evicted(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
@@ -147,6 +159,8 @@ pub(super) fn check_evicted(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Re
     }
 }
 
+/// `true` if the cache alone can answer, with an inode or with the knowledge that there is none (`ENOENT`).
+/// `EAGAIN` means that the kernel would have to ask the file system.
 fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -157,6 +171,8 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     }
 }
 
+/// Looks the sampled names up normally and expects reads from the device. Only in the trial before the run,
+/// since it warms what it verifies.
 pub(crate) fn verify_cold(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -171,6 +187,9 @@ pub(crate) fn verify_cold(
     Err(refused(state, reason))
 }
 
+/// Waits until little is left to be written. Dirty pages and inodes cannot be dropped, and their write-back
+/// would compete with the block's reads. Other programs may have written as well, so their file systems
+/// follow after half a second.
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -206,7 +225,7 @@ pub(super) fn drain(
 fn write_back_others() {
     for point in mounted_devices() {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // What cannot be written back shows as unwritten.
+        // Data that cannot be written back shows as unwritten.
         if let Ok(directory) = rustix::fs::open(point, flags, Mode::empty()) {
             let _ = rustix::fs::syncfs(directory);
         }
@@ -229,6 +248,7 @@ pub(super) struct Known {
     buffers: Buffers,
 }
 
+/// Place of cached metadata blocks: pages of the block device, or a slab of the driver.
 enum Buffers {
     Device,
     /// Slab, missing from the list if the kernel merged it with another.
@@ -255,6 +275,7 @@ pub(super) struct SlabCounts {
     pub(super) buffers: Option<Buffered>,
 }
 
+/// `few` is the number that may stay: a mounted file system always holds some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffered {
     pub(super) count: u64,
@@ -276,6 +297,8 @@ impl SlabCounts {
         }
     }
 
+    /// Active objects of the slabs in `/proc/slabinfo`, second column. `None` if no slab of inodes has the
+    /// expected name, as on kernels that merge slabs.
     fn parse(text: &str, file_system: &str) -> Option<Self> {
         let known = known(file_system)?;
         let active = |slab: &str| {

@@ -157,7 +157,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     let mut names = CachedNames::default();
     let mut evict = || {
         unless_others_are_busy(|| {
-            // A drop that failed has dropped names too: what is verified must be in the cache before.
+            // A drop that failed has dropped names too: the sample must be in the cache before the next.
             let (entries, drawn) = sample(&directory);
             let file_system = recipe.kind.to_owned();
             let set = Set { deep: true, warm: true, entries, sample: drawn, file_system };

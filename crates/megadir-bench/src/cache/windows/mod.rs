@@ -1,8 +1,16 @@
 //! Windows: drops caches and verifies the result. `data-cold` opens each file unbuffered, `vfs-cold` empties
 //! the file cache of the machine (administrators), `fs-cold` is refused.
 //!
-//! Windows does not report what is cached, but volumes count the bytes read from them (`IOCTL_DISK_PERFORMANCE`): after a drop a
-//! sample must be read from the volume, and is then dropped again. If a volume does not count (Wine), no state can drop anything.
+//! Windows has no call that reports cached files, but volumes count the bytes read from them
+//! (`IOCTL_DISK_PERFORMANCE`): after a drop a sample must be read from the volume, and is then dropped
+//! again. If a volume does not count (Wine), no state can drop anything.
+//!
+//! ```text
+//!  drop -> read the sample: the volume delivers it -> read it again: the volume delivers nothing -> drop again
+//! ```
+//!
+//! The second reading proves that no other process was reading from the volume during the first. The
+//! functions take the counter as `read_bytes`, so that they can be tested without a volume that counts.
 
 use std::io::{self, Read};
 use std::os::windows::io::AsHandle;
@@ -22,6 +30,8 @@ use crate::os::{self, Access, At, Borrowed};
 /// File systems with known caches: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
 
+/// Generator of the samples of files; independent of the plan's, since verification must not change other
+/// choices.
 #[derive(Clone, Debug)]
 pub(super) struct System {
     random: SplitMix64,
@@ -55,6 +65,7 @@ impl System {
     }
 }
 
+/// Looks sampled names up before the run, as on Linux.
 pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
@@ -80,6 +91,7 @@ pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String>
     }
 }
 
+/// Reason why a drop could not be verified in this directory. Such states are unavailable, not attempted.
 fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
         return Some("the server has its own cache, which cannot be dropped from here".to_owned());
@@ -129,6 +141,7 @@ fn empty_file_cache(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<
     })
 }
 
+/// Looks the names up twice, with the counter read before, between and after.
 fn verify_names(
     state: CacheState,
     directory: Borrowed<'_>,
@@ -153,6 +166,7 @@ fn touch_own_pages() {
 
 /// Smaller files may be resident in the file table, which stays cached, bytes.
 const OUTSIDE_BYTES_MIN: u64 = 4096;
+/// The beginning of a file suffices as proof, and bounds the time of the verification.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
 /// Drops the contents of a data set's files, not names and attributes. An unbuffered open first writes dirty pages;
@@ -212,6 +226,8 @@ fn forget(found: &TreeEntry<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     }
 }
 
+/// Reads the files one by one with the bytes that the volume delivered for each, since readahead of one
+/// file could hide that another one was cached.
 fn read_all(
     top: Borrowed<'_>,
     paths: &[Sampled],

@@ -1,4 +1,10 @@
 //! The block devices below a file system, from `/sys`, never their serial numbers; and features of the file system.
+//!
+//! ```text
+//!  loop0 (loop device on a file) -> dm-0 (lvm) -> nvme0n1p2 (partition) -> nvme0n1 (model, size, scheduler)
+//! ```
+//!
+//! Every layer can change the result: a file system on a loop device on ext4 is also a measurement of ext4.
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -10,6 +16,7 @@ use megadir_sys::{ext4, xfs_bulkstat};
 
 use crate::host::named;
 
+/// Bound for stacks that refer to themselves.
 const DEPTH_MAX: usize = 8;
 
 pub(crate) fn block_stack(major: u32, minor: u32) -> Vec<String> {
@@ -20,6 +27,8 @@ pub(crate) fn block_stack(major: u32, minor: u32) -> Vec<String> {
     words
 }
 
+/// Adds a device and, below it, the disk of a partition, the members of a mapped device or an array, and
+/// the device under the file of a loop device.
 fn add(path: &Path, words: &mut Vec<String>, depth: usize) {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let described = describe(path, name);
@@ -46,6 +55,7 @@ fn add(path: &Path, words: &mut Vec<String>, depth: usize) {
     }
 }
 
+/// One device in words. Attributes that a partition lacks are read from its disk.
 fn describe(path: &Path, name: &str) -> String {
     let attribute = |file: &str| crate::host::linux::read(path.join(file));
     let of_disk =
@@ -140,6 +150,8 @@ const XFS: &[(u32, &str)] = &[
     (0x400_0000, "metadir"),
 ];
 
+/// Features of the mounted file system by the names that its own tools use, since they decide how
+/// directories are stored (`dir_index`, `ftype`). `None` for file systems without such a call.
 pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     if let Ok(directory) = Ext4Directory::check(directory) {
         let masks = ext4::features(directory).ok()?;

@@ -10,6 +10,7 @@ use megadir_sys::processor;
 
 use super::Program;
 
+/// Kernel settings that decide when data is written back, and how long names and inodes stay cached.
 const SETTINGS: [&str; 8] = [
     "vm.dirty_ratio",
     "vm.dirty_bytes",
@@ -68,6 +69,8 @@ pub(crate) fn unwritten_bytes() -> Option<u64> {
     Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
 }
 
+/// Memory that may be used without swapping, bytes: the kernel's estimate, within the limit of the control
+/// group.
 pub(crate) fn available_bytes() -> Option<u64> {
     Some(meminfo_bytes("MemAvailable")?.min(memory_limit_bytes().unwrap_or(u64::MAX)))
 }
@@ -108,6 +111,7 @@ fn setting(name: &str) -> Option<String> {
     Some(format!("{name} = {}", read(Path::new("/proc/sys").join(name.replace('.', "/")))?))
 }
 
+/// Values of a control file in the process's group and all groups above it: the narrowest limit applies.
 fn of_groups(file: &str) -> Vec<String> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
@@ -130,6 +134,8 @@ fn quota(limit: &str) -> Option<f64> {
     (period > 0.0).then_some(quota.parse::<f64>().ok()? / period)
 }
 
+/// Name of the hypervisor, by the processor's flag; the product name of the machine if it has no better
+/// one.
 fn hypervisor(cpu: &str) -> Option<String> {
     let is_guest = field(cpu, "flags")?.split(' ').any(|flag| flag == "hypervisor");
     let product = ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"].map(read);
@@ -179,6 +185,7 @@ pub(crate) fn file_system_number(directory: BorrowedFd<'_>) -> Option<u64> {
     mount(directory).map(|mount| rustix::fs::makedev(mount.number.0, mount.number.1))
 }
 
+/// Number of the block device, the key to its description in `/sys`.
 fn device_number(mount: &Mount) -> Option<(u32, u32)> {
     if mount.number.0 != 0 {
         return Some(mount.number);
@@ -201,15 +208,15 @@ fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && has_time && *seconds > 0)
 }
 
+/// Bytes that were ever written to an ext4 file system, a measure of its age.
 fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let kib = read(Path::new("/sys/fs/ext4").join(device.file_name()?).join("lifetime_write_kbytes"))?;
     kib.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A line of `/proc/self/mountinfo`, see proc(5). `number` is the device number, to find the mount of a
-/// directory is found; `root` is the part of the file system that is mounted, other than "/" for subvolumes
-/// and bind mounts.
+/// A line of `/proc/self/mountinfo`, see proc(5). `number` is the device number, major and minor; `root` is
+/// the part of the file system that is mounted, other than "/" for subvolumes and bind mounts.
 struct Mount {
     number: (u32, u32),
     root: String,

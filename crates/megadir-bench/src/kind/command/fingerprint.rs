@@ -1,4 +1,7 @@
 //! Names, types, sizes, modes and modification times of a data set as one number, to notice that a program changed it.
+//!
+//! It misses a change that keeps all of these, such as a write that restores the time. Contents are not
+//! read: that would take long, and warm them.
 
 use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
@@ -6,6 +9,7 @@ use crate::kind::{KEY, OTHER, fold, name_hash};
 use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use megadir::FileType;
 
+/// `entries` and `paths` decide the message; `attributes` includes both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     pub(crate) entries: u64,

@@ -35,9 +35,11 @@ use crate::kind::WorkerCommand;
 
 const GO: [u8; 1] = [1];
 const NUMBERS: usize = 7;
+/// Longest wait without a look at the time limit and at the end of the run.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// Result of a program, as the launcher measured it: time from before its start to after wait4(2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -82,6 +84,7 @@ pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
     run.write_all(numbers.map(u64::to_le_bytes).as_flattened())
 }
 
+/// The run's side of a launcher. `output` is the read end of a pipe, if the output is not a file.
 pub(super) struct Launcher {
     child: Child,
     control: UnixStream,
@@ -168,6 +171,7 @@ impl Launcher {
     }
 }
 
+/// Reads available output; once the program has ended, all of it. `false` at the end of the output.
 fn drain(
     output: &mut Option<File>,
     buffer: &mut [u8],
@@ -209,6 +213,7 @@ pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
     }
 }
 
+/// Last line of standard error, where programs put their reason; control characters are removed.
 fn last_line(file: &File) -> Option<String> {
     use std::os::unix::fs::FileExt;
     const TAIL_BYTES: u64 = 4096;

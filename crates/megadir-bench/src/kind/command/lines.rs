@@ -24,6 +24,8 @@ impl Lines {
         Self { directory: directory.to_vec(), begun: Vec::new(), count: 0, hash: 0, bytes: 0 }
     }
 
+    /// Takes the next bytes of the output, split at any place, and calls `visit` for each complete line
+    /// that counts.
     pub(super) fn each(&mut self, bytes: &[u8], visit: &mut dyn FnMut(&[u8])) {
         self.bytes += bytes.len() as u64;
         let mut rest = bytes;

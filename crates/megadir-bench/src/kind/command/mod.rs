@@ -9,6 +9,21 @@
 //! `run/trial.rs` runs every program once and writes the result of each task's reference into the plan; `run/intact.rs`
 //! examines the data sets after every round and makes them again if a program changed them. A program that fails ends
 //! its arm as a full directory does (`Sample::refused`).
+//!
+//! ```text
+//!  Program (run.rs)                       launcher (launch.rs)        program
+//!    clean, prepare, warm its own files
+//!    start launcher, go  ---------------> clock, start  ------------> runs
+//!    read output (lines.rs) <------------------------------------------- prints
+//!                          <------------- status, times, memory
+//!    count: lines, exit code or remaining files -> Counted
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `words.rs`, `program.rs` | command lines, and the programs that they name |
+//! | `plan.rs` | arms, groups and data sets |
+//! | `lines.rs`, `fingerprint.rs` | equal work: printed lines, remaining files |
 
 mod fingerprint;
 #[cfg(target_os = "linux")]
@@ -44,9 +59,11 @@ pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
     Traits { block_ns: BLOCK_NS + entries * entry_ns, ..Traits::default() }
 }
 
+/// Default time limit of one run of a program, seconds.
 pub const TIMEOUT_S: u64 = 600;
 pub(crate) const LINUX_ONLY: &str = "programs can be measured on Linux only";
 
+/// `[command]` of a study: groups of programs that do the same, and the environment of all.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
@@ -103,6 +120,7 @@ fn timeout_s() -> u64 {
 }
 
 impl CommandSpec {
+    /// Keeps the groups that the user named. Errors: an unknown name, with the known ones.
     pub fn keep_groups(&mut self, names: &[String]) -> Result<(), String> {
         let known = || self.groups.iter().map(|group| group.name.as_str());
         if let Some(name) = names.iter().find(|name| known().all(|known| known != *name)) {

@@ -13,6 +13,7 @@ use crate::kind::command::{CommandArm, CommandGroup, CommandSpec, LINUX_ONLY};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
+/// A program that this machine has. `name` is unique in the plan, because records identify arms by name.
 struct Installed<'a> {
     arm: &'a CommandArm,
     name: String,
@@ -48,6 +49,8 @@ pub(crate) fn commands(
     Ok(())
 }
 
+/// Programs of a group that this machine has. Missing ones are left out with a note; the first that remains
+/// becomes the baseline.
 fn installed<'a>(
     spec: &CommandSpec,
     group: &'a CommandGroup,
@@ -78,11 +81,14 @@ fn installed<'a>(
     Ok(installed)
 }
 
+/// Name of an arm by its command line, without the directory, which is the same in all.
 fn name_of(line: &str) -> String {
     let words = line.split_whitespace().filter(|word| *word != "{dir}");
     words.collect::<Vec<_>>().join(" ").replace("{megadir}", "megadir")
 }
 
+/// Notes lines without `{dir}`: such a program does not get the data set, which is more often a slip than
+/// intended.
 fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
     for program in installed {
         let line = CommandLine::parse(&program.arm.run, group.shell);
@@ -180,6 +186,7 @@ fn on_data(
     arms.compare(&name, &title, group.answers, baseline);
 }
 
+/// Conditions that a reader of the table must know, in brackets after its title.
 fn described(group: &CommandGroup) -> String {
     let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, intended");
     let code = (group.same() == SameWork::ExitCode).then_some("only exit codes were compared");

@@ -1,4 +1,8 @@
 //! Programs on this machine: where they are, and their versions.
+//!
+//! Versions are recorded because a comparison of programs holds for versions. The engine searches `PATH` by
+//! its own code, so that a missing program is known before the run, and the search is part of no program's
+//! time.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -34,6 +38,7 @@ pub fn program_facts(kind: &Kind, path: Option<&OsStr>, megadir: &str) -> Vec<Pr
     facts
 }
 
+/// Program of a line, also of a line that only a shell could run.
 pub(super) fn first_word(line: &str) -> Option<String> {
     match CommandLine::parse(line, false) {
         Ok(words) => Some(words.program().to_owned()),
@@ -65,6 +70,8 @@ fn runs(file: &Path) -> bool {
     file.is_file()
 }
 
+/// Kills a child and everything that it started, as long as the child has not been waited for: until then
+/// no other group can have its number.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_group(child: &std::process::Child) {
     use rustix::process::{Pid, Signal, kill_process_group};

@@ -2,6 +2,14 @@
 //!
 //! Everything around the program is untimed. After a drop of caches the program first runs on an empty
 //! directory, so that its own files are cached and only the data set is cold.
+//!
+//! ```text
+//!  setup (untimed)  remove old output -> `--prepare`
+//!  drop of caches   by the caller, if the arm is cold
+//!  run              on an empty directory, if its own files may be cold -> the program -> count -> clean
+//! ```
+//!
+//! The engine's clock includes all of that; the launcher's time replaces it (`taken`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,6 +38,7 @@ const OUTPUT: &str = "output";
 const EMPTY: &str = "empty";
 const EMPTY_OUT: &str = "empty-out";
 const ALL: &[&str] = &[OUT, OUTPUT, EMPTY, EMPTY_OUT];
+/// Lines that are kept to explain a difference, which bounds the memory for it.
 const LINES_MAX: usize = 5_000_000;
 
 /// `own` is `true` if the run made the data set, and so may write next to it. `taken` is the usage of the
@@ -69,6 +78,8 @@ impl<'a> Program<'a> {
         Self { work: work.clone(), entries: data.entries, own, worker, drops, cold: false, taken: None }
     }
 
+    /// The trial before the run. Output that the rounds discard is read once here, since it proves equal
+    /// work.
     pub(crate) fn try_once(&mut self, directory: &Dir, control: RunControl<'_>) -> Result<Counted> {
         let to = match self.work.output {
             OutputTo::Null => OutputTo::Pipe,
@@ -129,6 +140,8 @@ impl<'a> Program<'a> {
         Ok(Counted { entries, hash, calls: None, written_bytes: lines.bytes })
     }
 
+    /// Result to compare, by the group's criterion. Discarded lines count as expected: the trial has
+    /// compared them.
     fn counted(&self, at: &Site<'_>, to: OutputTo, lines: &Lines) -> Result<(u64, u64)> {
         match self.work.same {
             SameWork::Lines | SameWork::Count if to == OutputTo::Null => {
@@ -179,6 +192,9 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// Runs one command line by a launcher, and waits for its end. Errors: it exits with another code than
+    /// expected, with the last line of its standard error; the path of the data set, which differs from run
+    /// to run, is shown as `{dir}`.
     fn start(
         &self,
         line: &str,
@@ -253,6 +269,8 @@ fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()
     }
 }
 
+/// Removes files and directories that a program left next to the data set. In a directory of the user there
+/// is nothing.
 fn clean(at: &Site<'_>, names: &[&str]) -> Result<()> {
     let Some(parent) = &at.parent else { return Ok(()) };
     for &name in names {

@@ -6,15 +6,19 @@
 #[cfg(any(target_os = "linux", test))]
 use std::ffi::{OsStr, OsString};
 
+/// Characters that a shell would interpret outside of quotes.
 const OF_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '\n'];
 const SHELL: &str = "/bin/sh";
 
+/// A command line as words. With `shell`, the words are the shell and the unchanged line, so that
+/// placeholders in it are quoted for the shell when they are filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     words: Vec<String>,
     shell: bool,
 }
 
+/// Values of `{dir}`, `{n}`, `{out}` and `{megadir}` for one run.
 #[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placeholders<'a> {
@@ -74,6 +78,7 @@ impl CommandLine {
     }
 }
 
+/// A value as one word of a shell. A directory's path may have spaces and quotes.
 #[cfg(any(target_os = "linux", test))]
 fn quote(value: &OsStr) -> OsString {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte);
@@ -89,6 +94,8 @@ fn quote(value: &OsStr) -> OsString {
     quoted
 }
 
+/// Splits a line without a shell. Only one meaning is accepted: the one that a POSIX shell would give the
+/// line.
 fn split(line: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
     let mut letters = line.chars();

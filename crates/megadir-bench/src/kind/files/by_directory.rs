@@ -1,5 +1,13 @@
-//! Files directory by directory, for programs that do not know names. A file's time includes opening the directory (its first
-//! file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on Windows).
+//! Files directory by directory, for programs that do not know names. A file's time includes opening the
+//! directory (its first file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on
+//! Windows).
+//!
+//! | function or type | program that it stands for |
+//! |---|---|
+//! | `Listed` | opendir, readdir, an operation on each entry, closedir |
+//! | `Entered` | enters a directory, then creates or rewrites its files by name |
+//! | `by_name` | uses whole paths from the top, as a cache does |
+//! | `Directories` | creates directories in advance |
 
 use std::io;
 
@@ -30,6 +38,7 @@ pub(crate) struct Listed<'a, 'b> {
     pub(crate) seen: Checksum,
 }
 
+/// A directory while its entries are worked on. `key` is the hash of its path, to which names are added.
 pub(crate) struct Open<'a> {
     path: &'a [u8],
     key: u64,
@@ -37,6 +46,8 @@ pub(crate) struct Open<'a> {
 }
 
 impl<'a> Listed<'a, '_> {
+    /// Works on the next file; `false` at the end of the last directory. One call is one timed operation,
+    /// whatever it had to open or read before.
     pub(crate) fn next(&mut self) -> Result<bool> {
         loop {
             let now = match &mut self.now {
@@ -107,6 +118,7 @@ impl Entered {
     }
 }
 
+/// Opens a directory, and makes it only if it is missing: one call in the usual case.
 fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
     let opened = match open(top, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -118,6 +130,8 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
     opened.map_err(met("opening a directory", Step::MakeDirectory))
 }
 
+/// One operation by path. `makes_directories` is part of the work of programs that cannot know which
+/// directories exist.
 #[inline]
 pub(crate) fn by_name(
     top: Borrowed<'_>,

@@ -24,8 +24,10 @@ use crate::os::{self, Arg, Borrowed};
 
 pub(crate) use system::{is_of_one_file, refused};
 
+/// Buffer for reading, and for contents that were not prepared.
 const PIECE_BYTES: usize = 128 << 10;
 
+/// Failure of one operation. `step` selects the explanation if the file system is full.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) stage: &'static str,
@@ -152,6 +154,8 @@ impl<'a> FileOps<'a> {
         os::remove_file(at, name).map_err(met("unlinking a file", Step::Create))
     }
 
+    /// Operation on an entry that was just listed; returns the size of what it found, to be compared with
+    /// the expected sum.
     pub(crate) fn listed(&mut self, at: Borrowed<'_>, name: &[u8]) -> Result<Option<u64>, Outcome> {
         match self.operation {
             FileOperation::Read => self.read(at, name).map(Some),

@@ -5,9 +5,17 @@
 //! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs     the block
 //! ```
 //!
-//! A block lasts from the first worker's start to the last one's end, without that worker's pauses to compute
-//! names and contents. An operation's time is that of its system calls, see [`mod@file`]; the rest is recorded
-//! as gaps. Files are created with `O_EXCL`, and links are never followed.
+//! A block lasts from the first worker's start to the last one's end, without that worker's pauses to
+//! compute names and contents. An operation's time is the time of its system calls, see [`mod@file`]; the
+//! rest is recorded as gaps. Files are created with `O_EXCL`, and links are never followed.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `task.rs`, `order.rs` | the files of a worker, their order, names and contents |
+//! | `file.rs`, `by_directory.rs` | one operation; access by name or directory by directory |
+//! | `worker.rs` | a worker in one block |
+//! | `processes.rs`, `transport/` | workers as threads and processes |
+//! | `ranks.rs`, `shared.rs` | workers as ranks, and the directory that all of them see |
 
 mod by_directory;
 mod file;
@@ -66,6 +74,7 @@ pub(crate) struct Files<'a> {
     taken: Option<BlockUsage>,
 }
 
+/// The workers of a block, from its setup to its end.
 enum Crew<'a> {
     Threads(Vec<Worker>),
     Processes(Processes),
@@ -264,6 +273,7 @@ fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
     WorkError::Stage { stage, source }
 }
 
+/// Entries of the full directory: the number at which it refused is the result of such a block.
 fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
     let mut count = 0;
     os::each_entry(directory, &mut |_, _| {
@@ -276,6 +286,7 @@ fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
 pub(crate) const SINGLE_WORKER: Workers =
     Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
+/// More workers than any study needs; processes have pipes and descriptors each.
 pub(crate) const WORKERS_MAX: u32 = 256;
 
 /// Axes that name ranks: an arm of ranks has another name than one of a process.

@@ -1,5 +1,11 @@
 //! Order in which a worker processes its files. As listed and by inode, directories are listed beforehand, untimed, at 20 or 36
 //! bytes per file. Names are found by a 64-bit hash of their path; unexpected and missing ones count as wrong.
+//!
+//! ```text
+//!  Order: nth file of the worker -> its number -> Batch: up to 4096 files with path, size and content, ready to use
+//! ```
+//!
+//! Preparation is separate from the timed loop: computing names and contents is no operation on files.
 
 use std::ffi::{CStr, CString};
 
@@ -24,6 +30,8 @@ pub(crate) enum Order {
 }
 
 impl Order {
+    /// Number of the nth file. A random order is a permutation computed from the seed, which takes no
+    /// memory.
     #[inline]
     pub(crate) fn get(&self, nth: u64) -> u64 {
         match self {
@@ -90,6 +98,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
     Ok((Order::Listed(numbers), wrong))
 }
 
+/// Removes files that were listed twice and appends missing ones, so that every file is processed once.
 fn complete(numbers: &mut Vec<u32>, count: u64) {
     if numbers.len() as u64 == count {
         return;
@@ -104,6 +113,7 @@ const FILES_MAX: usize = 4096;
 /// Larger files are computed piece by piece while they are written, bytes.
 pub(crate) const CONTENTS_MAX: u64 = 4 << 20;
 
+/// Files that come next, prepared between timed operations; their memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     files: Vec<Next>,
@@ -129,6 +139,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) content: Bytes<'a>,
 }
 
+/// Content of a file: prepared, or generated piece by piece while a large file is written.
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes<'a> {
     Ready(&'a [u8]),

@@ -1,5 +1,13 @@
-//! Workers as processes: started before the block, released together, ended after it or when the run dies.
-//! Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
+//! Workers as threads and as processes: started before the block, released together, ended after it or when
+//! the run dies. Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
+//!
+//! ```text
+//!  processes   start -> Ready   (setup)   |  Go -> Waiting -> barrier opens -> work -> Done   (run)
+//!  threads     prepare          (setup)   |  spawn -> arrive -> gate opens  -> work -> joined (run)
+//! ```
+//!
+//! Processes stand for separate programs: they share no descriptor table and no memory. Threads copy the
+//! descriptor table, since every open takes a lock on it, and waiting for that lock would be measured.
 
 use std::convert::Infallible;
 use std::io;
@@ -34,6 +42,8 @@ struct Process {
 }
 
 impl Processes {
+    /// Starts a process for each task, passes it the data directory, and waits until all are ready. Sending
+    /// to all comes before waiting for the first, so that they prepare at the same time.
     pub(crate) fn prepare(
         tasks: Vec<Task>,
         data: &Dir,
@@ -103,6 +113,8 @@ impl Processes {
 }
 
 impl Process {
+    /// Waits for a message, with regular looks whether the run is to end. The end of the connection is the
+    /// worker's end.
     fn receive(&mut self, control: RunControl<'_>) -> Result<Reply> {
         loop {
             control.check()?;
@@ -145,6 +157,8 @@ pub fn serve() -> io::Result<()> {
     run.send(&reply)
 }
 
+/// The worker's side of a block. The data directory is closed after the preparation, since the run may
+/// remount its file system before it sends it again.
 fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> io::Result<Reply> {
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
@@ -166,6 +180,8 @@ fn directory(data: Owned) -> Dir {
     Dir::from_descriptor(data, "the data set's directory")
 }
 
+/// Prepares workers that are threads, all at the same time. These threads end before the block, and others
+/// run it.
 pub(crate) fn prepare(mut tasks: Vec<Task>, data: &Dir, control: RunControl<'_>) -> Result<Vec<Worker>> {
     if tasks.len() == 1
         && let Some(task) = tasks.pop()
@@ -244,6 +260,8 @@ pub(crate) fn work_threads(
     Ok(reports)
 }
 
+/// Reason why threads cannot have descriptor tables of their own here, as in some sandboxes, found by
+/// trying.
 pub(crate) fn shares_descriptors() -> Option<io::Error> {
     std::thread::spawn(|| own_descriptors().err()).join().ok().flatten()
 }
@@ -255,8 +273,13 @@ pub(crate) fn shares_descriptors() -> Option<io::Error> {
     reason = "workers that stand for separate programs must not wait for one descriptor table"
 )]
 fn own_descriptors() -> io::Result<()> {
-    // SAFETY: such a thread does nothing else, or only runs `Worker::work`. That closes every descriptor that it opens and
-    // no other, and keeps none in the worker; data and barrier were there before.
+    // SAFETY: this function is private, and has two callers, each on a thread that was just started. One
+    // thread ends at once (`shares_descriptors`). The other runs `Worker::work` and ends (`work_threads`).
+    // `work` keeps each descriptor that it opens in a local value (`top`, and the directories and files of
+    // `Entered`, `Listed` and `FileOps`), so all are closed when it returns; it returns numbers and errors,
+    // which hold none; `Worker` has no field with a descriptor. It uses one descriptor that existed before,
+    // `data`, by a shared reference, and so cannot close it. Nothing sends it a descriptor later: it
+    // receives from no channel.
     unsafe { megadir_sys::process::own_descriptors() }
 }
 

@@ -38,10 +38,15 @@ use crate::measure::{Calibration, Stopwatch};
 use crate::os::At;
 
 const STAGE: &str = "ranks";
+/// Pause between two looks for a message. It bounds the delay of an instruction, which is outside of the
+/// times.
 const LOOK: Duration = Duration::from_micros(200);
+/// Time that the other ranks give rank 0 after an interrupt to remove the run's files, before they end the
+/// job.
 const REMOVING_MAX: Duration = Duration::from_secs(3);
 /// Exit code.
 const INTERRUPTED: u8 = 130;
+/// Odd numbers of repetitions, so that the median is a measured time.
 const BARRIERS: usize = 101;
 const COORDINATIONS: usize = 11;
 
@@ -81,6 +86,8 @@ pub(crate) struct RankWork {
     pub(crate) entries: Option<u64>,
 }
 
+/// An arm as another rank gets it. `names_max` comes along because the whole plan decides it, which is not
+/// sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PlannedArm {
     /// Without the other arms and their data.
@@ -156,6 +163,8 @@ impl RankWorkers {
         self.world.abort(INTERRUPTED)
     }
 
+    /// Ends all ranks with an exit code. After a lost rank only an abort can end the job: the others would
+    /// wait for it.
     pub fn end(self, code: u8) -> io::Result<()> {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         if self.lost.get() {
@@ -166,6 +175,8 @@ impl RankWorkers {
         self.world.finish()
     }
 
+    /// Distributes the tasks of a block over the ranks, and prepares rank 0's own between sending and
+    /// collecting, at the same time as the others prepare theirs.
     pub(crate) fn prepare(
         &self,
         tasks: Vec<Task>,
@@ -182,6 +193,7 @@ impl RankWorkers {
         Ok(workers)
     }
 
+    /// Runs a block on all ranks. Ranks without workers reply `Ready` and take no part in the times.
     pub(crate) fn work(
         &self,
         workers: Vec<Worker>,
@@ -205,6 +217,8 @@ impl RankWorkers {
         Ok((reports, self.times_of(&ranks)))
     }
 
+    /// First and last end, and the work of each host if there are several: a slow host must not hide in a
+    /// total.
     pub(crate) fn times_of(&self, done: &[RankWork]) -> Option<RankTimes> {
         let last = done.iter().max_by_key(|work| work.done_ns)?;
         let mut hosts: BTreeMap<u32, HostWork> = BTreeMap::new();
@@ -275,11 +289,13 @@ impl RankWorkers {
         format!("rank {rank} on '{}'", self.facts.hosts[rank])
     }
 
+    /// Path of a data set below the shared directory. Hosts may mount that at different paths.
     fn below(&self, data: &Dir) -> Result<String> {
         let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str).map(str::to_owned);
         below.ok_or_else(|| WorkError::other(STAGE, "the data are outside the shared directory"))
     }
 
+    /// Opens a data set from the shared directory down, one name at a time, without following links.
     pub(crate) fn open(&self, path: &str) -> Result<Dir> {
         let mut directory = self.top.again()?;
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -454,6 +470,8 @@ pub(crate) fn user_of(worker: u32, size: u32, shift: u32) -> u32 {
     (worker + shift) % size
 }
 
+/// Tasks for each rank. With a shift, files are used by another rank than the one that created them, on
+/// another host for as many ranks as possible, since a host would find its own files in its cache.
 fn assign(tasks: Vec<Task>, size: u32, shift: u32) -> Vec<Vec<Task>> {
     let mut of_rank: Vec<Vec<Task>> = (0..size).map(|_| Vec::new()).collect();
     for task in tasks {

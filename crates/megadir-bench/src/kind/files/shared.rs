@@ -1,4 +1,13 @@
 //! Directory that all ranks see.
+//!
+//! ```text
+//!  rank 0: workspace, marker synced -> its name to all -> every rank reads the marker by its own path
+//!  rank 0: the marker's bytes to all -> equal on every rank? -> all agree, or all fail with a reason
+//! ```
+//!
+//! Without this proof, ranks on hosts with a local directory of the same path would each measure their own
+//! disk, and the result would look like a good one. A marker on a network file system is synced first,
+//! because other clients see only written data.
 
 use std::io;
 use std::path::{Path, PathBuf};

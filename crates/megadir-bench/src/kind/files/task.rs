@@ -1,4 +1,7 @@
 //! Task of one worker in one block, as plain data that can be sent to a process.
+//!
+//! The worker computes its files from the task by itself, so no list of names is sent, and a thread, a
+//! process and a rank do the same work for the same task.
 
 use std::collections::HashSet;
 
@@ -63,6 +66,7 @@ impl Task {
         Ok(Set { files, from, count, stride, offset })
     }
 
+    /// Directory of the worker's tree: its own below the data set, or the data set.
     pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
@@ -76,6 +80,8 @@ impl Task {
     }
 }
 
+/// Directories of the worker's files in the order of their first file, with a call of `each` for every
+/// file. Known ones are recognized by the hash of their path, which takes less memory than the paths.
 pub(crate) fn directories(
     set: &Set,
     control: RunControl<'_>,
@@ -103,6 +109,7 @@ pub(crate) fn no_place(reason: Refused, index: u64) -> WorkError {
     WorkError::other("placing a file", format!("file {index}: {reason}"))
 }
 
+/// Hash of a directory's path. It is rotated, so that a directory and a file of the same name differ.
 pub(crate) fn directory_key(path: &[u8]) -> u64 {
     if path.is_empty() { 0 } else { name_hash(path).rotate_left(17) }
 }
@@ -116,6 +123,7 @@ pub(crate) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
     file_key(directory_key(directory), name)
 }
 
+/// Number of files, and a sum over their names, directories and sizes that does not depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
     pub(crate) files: u64,
@@ -123,6 +131,8 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
+    /// Adds a file. The size is mixed into the name's hash, not added to it: two files with exchanged sizes
+    /// must show.
     #[inline]
     pub(crate) fn add(&mut self, directory_key: u64, name: &[u8], size_bytes: Option<u64>) {
         self.files += 1;

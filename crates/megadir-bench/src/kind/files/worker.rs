@@ -1,4 +1,11 @@
 //! One worker: preparation before the barrier, and the block.
+//!
+//! ```text
+//!  prepare                       barrier  work
+//!  files, order, first batch        |     batch | pause: next batch | batch | ...  -> syncfs  -> Report
+//!                                start_ns                                             end_ns
+//!                                         pauses are measured, and subtracted from time and usage
+//! ```
 
 use megadir::Dir;
 use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
@@ -47,6 +54,7 @@ pub(crate) struct Report {
     pub(crate) wrong: u64,
 }
 
+/// Wall and processor time of computing names and contents, which belong to no operation.
 #[derive(Default)]
 struct Pauses {
     ns: u64,
@@ -67,6 +75,8 @@ impl Pauses {
 }
 
 impl Worker {
+    /// Does everything that can be done before the clock starts. Directories that are made in advance are
+    /// made here, if making them is no arm of its own.
     pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self> {
         let set = task.set().map_err(|error| WorkError::other("computing the files", error.to_string()))?;
         let top = task.top(data, true)?;
@@ -94,6 +104,7 @@ impl Worker {
         Ok(worker)
     }
 
+    /// `true` if the worker finds its files by listing. Files that are yet to be created cannot be listed.
     fn lists(&self) -> bool {
         let work = &self.task.work;
         let makes = matches!(
@@ -203,6 +214,8 @@ impl Worker {
         Ok((done, wrong))
     }
 
+    /// Works on entries as they are listed, and compares the sum over them with the expected sum. The
+    /// listing continues past the expected number, in no operation's time, so that extra files are noticed.
     fn by_listing(
         &mut self,
         top: &Dir,
@@ -220,6 +233,7 @@ impl Worker {
         Ok((listed.seen.files, listed.seen.wrong(&self.expected)))
     }
 
+    /// Makes the worker's share of the directories; the operation is one directory.
     fn make_directories(
         &self,
         top: &Dir,

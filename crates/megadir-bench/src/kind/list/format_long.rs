@@ -26,6 +26,7 @@ mod linux {
     /// `ls` prints the time of day for files younger than half a year.
     const HALF_YEAR_S: i64 = 31_556_952 / 2;
 
+    /// Width of each column, in characters: the widest value of all entries.
     #[derive(Clone, Copy, Debug, Default)]
     struct Widths {
         links: usize,
@@ -117,6 +118,8 @@ mod linux {
         }
     }
 
+    /// Names of users or groups by number, read once for each listing. `last` is a cache of one, since
+    /// neighbours mostly have the same owner.
     #[derive(Debug, Default)]
     pub(crate) struct OwnerNames {
         names: HashMap<u32, String>,

@@ -7,6 +7,8 @@ pub(crate) use windows::*;
 
 const STEP: u64 = 1024;
 
+/// System calls of a stage, and entries that had vanished: several stages meet the same ones, so the most
+/// counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatCounts {
     pub(crate) calls: u64,

@@ -1,4 +1,18 @@
 //! Listing a directory, with stages of two programs: read, keep, sort, stat, format, write.
+//!
+//! ```text
+//!  `ls -l`                       read -> keep -> sort -> attributes -> extended attributes -> format-long  -> write
+//!  getdents with a large buffer  read -------------------------------------------------> format-raw -> write
+//! ```
+//!
+//! The published comparison changed everything at once and named the buffer as the cause. Arms that add one
+//! stage at a time show each stage's share; their differences telescope to the whole difference.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `plan.rs` | arms and groups |
+//! | `run.rs` | one listing, stage by stage |
+//! | `ls_stat.rs`, `format_long.rs`, `output.rs` | the stages as the programs carry them out |
 
 mod format_long;
 mod ls_stat;
@@ -61,6 +75,7 @@ pub struct ArmSpec {
     pub threads: Vec<u32>,
 }
 
+/// Readings compared with the baseline. Several values in one arm are crossed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompareSpec {
@@ -86,6 +101,7 @@ pub struct DecomposeSpec {
     pub fast: Vec<StepSpec>,
 }
 
+/// One step of a program: the thing that changes, and its name in the table of shares.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
@@ -138,6 +154,8 @@ impl ListSpec {
     }
 }
 
+/// A chain must begin with a plain reading, and each step must change something, or its share would be
+/// noise.
 fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     let first = steps.first()?;
     if first.backend.is_none() || first.stage.is_some() {
@@ -159,6 +177,7 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     stages_contradiction(&stages)
 }
 
+/// Stages that depend on others, as a table: the first contradiction is the message.
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
     let in_order =

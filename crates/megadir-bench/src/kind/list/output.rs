@@ -1,5 +1,8 @@
 //! Output of formatted lines: discarded, or into a pipe that another thread reads and counts. As in the
 //! programs under study, 4096 bytes per write (C streams) and 16 KiB per read (`wc -l`).
+//!
+//! A pipe, because the published command ended in `| wc -l`: its reader competes for the processor, and the
+//! writer waits whenever the pipe is full. Discarded output leaves both out.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 
@@ -29,6 +32,8 @@ pub(crate) struct Sink {
     newlines_in_names: u64,
 }
 
+/// Runs `work` with an output. The pipe is closed before the reader is waited for, also after an error,
+/// since the reader ends at the end of the pipe.
 pub(crate) fn with_sink<T>(piped: bool, work: impl FnOnce(&mut Sink) -> Result<T>) -> Result<T> {
     let mut sink = Sink { text: Vec::with_capacity(WRITE_BYTES + LINE_BYTES_MAX), ..Sink::default() };
     if !piped {
@@ -99,6 +104,7 @@ impl Sink {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
     }
 
+    /// A formatting stage that lost an entry would be faster; this check comes before the pipe's.
     pub(crate) fn check_lines(&self, entries: u64) -> Result<()> {
         let (lines, expected) = (self.lines, entries + self.headings);
         if lines == expected {
@@ -123,6 +129,7 @@ impl Sink {
         self.pass(self.text.len())
     }
 
+    /// Writes the first `length` bytes, or discards them.
     fn pass(&mut self, length: usize) -> Result<()> {
         if let Some(pipe) = &mut self.pipe {
             pipe.write_all(&self.text[..length]).map_err(WorkError::at("write"))?;
@@ -134,6 +141,7 @@ impl Sink {
     }
 }
 
+/// A right-aligned number in at least `width` characters, without an allocation.
 #[inline]
 pub(crate) fn push_number(text: &mut Vec<u8>, value: u64, width: usize) {
     let mut digits = [b' '; 20];
@@ -165,6 +173,8 @@ pub(crate) fn digits(value: u64) -> usize {
 }
 
 /// Lines of a raw listing, with a heading before the first.
+///
+/// The columns of the published program, from the buffer of the reader, without keeping entries.
 pub(crate) fn format_raw(batch: &Batch<'_>, sink: &mut Sink) -> Result<()> {
     if sink.headings == 0 {
         sink.heading(b"inode#    file type  d_reclen  d_off   d_name")?;
@@ -215,6 +225,8 @@ pub(crate) struct Attributes {
 #[cfg(windows)]
 pub(crate) type Attributes = megadir_sys::windows::facts::Facts;
 
+/// Names of a listing in one allocation that grows, with an item for each, so that the stage `keep` has no
+/// allocation for each name. Sorting moves the items and leaves the bytes in place.
 #[derive(Debug, Default)]
 pub(crate) struct NameArena {
     /// Names with a NUL after each, as system calls take them.

@@ -14,6 +14,7 @@ pub(crate) fn traits(threads: u32, stages: &[Stage], entries: u64) -> Traits {
     Traits { block_ns: BLOCK_NS + entries * entry_ns, cold_operations: Some(1), names: None }
 }
 
+/// Time of a stage for one entry, nanoseconds, for estimates only.
 fn stage_ns(stage: Stage, threads: u32) -> u64 {
     match stage {
         Stage::Read if threads > 1 => 200,
@@ -28,6 +29,7 @@ fn stage_ns(stage: Stage, threads: u32) -> u64 {
     }
 }
 
+/// Baseline of a listing study, with the values that other arms take from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) id: ArmId,
@@ -82,6 +84,7 @@ pub(crate) fn of_study(spec: &ListSpec, base: &Base, arms: &mut Arms<'_>) -> Res
     spec.grow.iter().try_for_each(|group| grow(group, base, arms))
 }
 
+/// The user's backends, buffers and threads, crossed, in place of the study's groups.
 pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let arm = ArmSpec {
         backend: request.backends.clone(),
@@ -124,6 +127,8 @@ fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
     all
 }
 
+/// Both programs must be possible to the last step: a decomposition with a gap would give its share to a
+/// neighbour.
 fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let slow = chain(&spec.name, &spec.slow, base, arms)?;
     let fast = chain(&spec.name, &spec.fast, base, arms)?;
@@ -169,6 +174,8 @@ fn chain(
     Ok(Some(chain))
 }
 
+/// Each series on every size. A series that is impossible here is left out alone, unlike a step of a
+/// decomposition.
 fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let Some(sizes) = sizes(spec, arms) else { return Ok(()) };
     let mut series = Vec::new();

@@ -29,6 +29,7 @@ impl Listing {
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
 
+    /// One operation: a listing with all its stages, and with the pipe, if output is written.
     pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted> {
         with_sink(self.has(Stage::Write), |sink| self.run_into(directory, control, sink))
     }
@@ -88,6 +89,7 @@ impl Workload for Listing {
     }
 }
 
+/// Entries of a listing, and the sum of the hashes of their names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     entries: u64,

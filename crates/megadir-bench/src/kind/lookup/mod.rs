@@ -106,6 +106,7 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     growth(&all, arms);
 }
 
+/// All variants with their arms, smaller directories first, so that the first one is the baseline.
 fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(Variant, ArmId)> {
     let mut all = Vec::new();
     for (entries, data) in arms.ascending() {
@@ -130,6 +131,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(Variant, ArmId)> {
     all
 }
 
+/// One series for each variant over the sizes of directories: does a look-up take longer among more files?
 fn growth(all: &[(Variant, ArmId)], arms: &mut Arms<'_>) {
     let mut series: Vec<Series> = Vec::new();
     for (variant, arm) in all {

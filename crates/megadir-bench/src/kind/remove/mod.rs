@@ -1,4 +1,12 @@
-//! Removing trees: by a loop, by `rm -rf`, and by the library. Each rank creates a tree, which a rank on another host removes.
+//! Removing trees: by a loop, by `rm -rf`, and by the library. Each rank creates a tree, which a rank on
+//! another host removes.
+//!
+//! ```text
+//!  chain:  create a tree (one directory, or a hundred) -> drop the cache, if cold -> remove it by one of
+//!            plain loop     the engine's own removal: the fewest calls, one thread (baseline)
+//!            rm -rf         a process; its start and its processor time count
+//!            library        `remove_contents`, 1 .. n workers
+//! ```
 
 use std::ffi::OsString;
 use std::time::Instant;
@@ -85,6 +93,7 @@ impl RemoveSpec {
     }
 }
 
+/// One removal. Two variants that differ in one field alone are compared.
 #[derive(Clone, Copy, PartialEq)]
 struct Variant<'a> {
     by: Remover,
@@ -144,6 +153,7 @@ pub(crate) fn removals(
     Ok(Order::Chains)
 }
 
+/// Pairs for each question, all of them compared by wall time.
 fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
     let against = |than: Remover| {
         paired(all, |variant| {
@@ -223,6 +233,7 @@ pub(crate) fn traits(work: &RemoveWork) -> Traits {
 
 const STAGE: &str = "removing";
 
+/// Part of the removal that this process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
@@ -269,6 +280,8 @@ impl Removal {
         })
     }
 
+    /// Removes by the library as the program does, and returns the number of removed entries. The first
+    /// failure is an error.
     fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64> {
         let failures = Failures::new(1);
         let progress = Progress::new();

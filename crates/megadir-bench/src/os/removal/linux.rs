@@ -1,4 +1,12 @@
 //! Linux: relative to descriptors, with as few calls as possible.
+//!
+//! ```text
+//!  remove_content: the directory stays        remove_directory: it goes too, after its content
+//!    remove_below: list -> unlinkat each -> EISDIR or EPERM -> remove_tree -> remove_below ...
+//! ```
+//!
+//! `unlinkat` of a directory fails with `EISDIR` on Linux and with `EPERM` by POSIX; both are tried as a
+//! directory.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -58,6 +66,8 @@ pub(crate) fn remove_directory(parent: BorrowedFd<'_>, name: &str, heartbeat: &B
     remove_tree(parent, name, 0, heartbeat)
 }
 
+/// Removes a directory with its content. It is opened on the parent's mount without following links, so a
+/// mount or a link in its place ends the removal.
 fn remove_tree(
     parent: BorrowedFd<'_>,
     name: impl Arg + Copy,

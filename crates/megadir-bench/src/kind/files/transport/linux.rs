@@ -19,6 +19,7 @@ use super::{LOOK, Lines, send};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
+/// The run's side: both ends of the barrier's pipe. Workers get a copy of the read end.
 #[derive(Debug)]
 pub(crate) struct Host {
     waits: PipeReader,
@@ -54,6 +55,7 @@ impl Host {
         hand_over(link.from.get_ref(), &[data])
     }
 
+    /// Closes the only write end, which lets the reads of all workers return at once.
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
         self.lets_go = None;
         Ok(())
@@ -67,6 +69,8 @@ impl Link {
 }
 
 /// `SCM_RIGHTS` requires a byte of data.
+///
+/// Passes descriptors over the socket; the receiver gets descriptors of its own.
 fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = SendAncillaryBuffer::new(&mut space);

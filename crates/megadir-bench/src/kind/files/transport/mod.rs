@@ -53,6 +53,8 @@ pub(crate) struct Start {
     pub(crate) task: Task,
 }
 
+/// The last message before the barrier. Ticks are sent, so that all workers of a host measure with the
+/// run's calibration.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) ns_per_tick: Option<f64>,
@@ -97,6 +99,7 @@ impl Reply {
     }
 }
 
+/// Result of a rank that did the whole work of a block.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Whole {
     pub(crate) taken: BlockUsage,
@@ -107,6 +110,7 @@ pub(crate) struct Whole {
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has fewer.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
+/// Time limit of a read, after which the run looks whether it is to end.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
@@ -115,6 +119,7 @@ pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<
     to.write_all(&line)
 }
 
+/// Messages of a connection. `begun` keeps the part of a line that came before the time limit of a read.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     pub(crate) from: BufReader<R>,

@@ -19,12 +19,14 @@ use crate::os::{Borrowed, Owned};
 /// Disables Ctrl-C for the new group.
 const NEW_PROCESS_GROUP: u32 = 0x200;
 
+/// The run's side: the job that ends all workers with the run, and the event that releases them.
 #[derive(Debug)]
 pub(crate) struct Host {
     job: Job,
     gate: Gate,
 }
 
+/// Connection to one worker.
 #[derive(Debug)]
 pub(crate) struct Link {
     input: Option<ChildStdin>,
@@ -92,6 +94,7 @@ impl Host {
 }
 
 impl Link {
+    /// Duplicates a handle into the worker, and returns its number there, which a message then carries.
     fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
         let given = give(open, to)?;
         let number = given.number();

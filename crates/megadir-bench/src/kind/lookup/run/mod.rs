@@ -1,6 +1,11 @@
 //! Look-ups: `fstatat` relative to the directory on Linux, the plan's call on Windows, never following links.
 //! At most [`NAMES_MAX`] names are drawn before a block. Random absent names all differ, because the kernel
 //! answers a repeated one from a negative entry; they have the length and randomness of present ones.
+//!
+//! ```text
+//!  setup (untimed)  keys -> indices -> names as the call takes them
+//!  run   (timed)    name[0], name[1] ... name[n - 1], name[0] ...     one call each
+//! ```
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -25,6 +30,7 @@ use windows as system;
 pub(crate) const NAMES_MAX: u64 = 4096;
 /// Absent names to draw from: far more than a run uses, and within the range of all schemes.
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
+/// Names of an existing directory that are kept in memory; names of generated files are computed.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
 /// `names` are drawn before a block and reused cyclically within it, if the block has more operations than
@@ -51,6 +57,8 @@ impl<'a> Lookup<'a> {
         Self { presence, keys, call, source, seed, names: Vec::new(), blocks: 0 }
     }
 
+    /// Indices of the names of a block. Drawing is seeded by the block's place in the plan, so that all
+    /// arms with the same keys look up the same names, and a resumed run does too.
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
         let mut random = SplitMix64::new(self.seed ^ block.number());
@@ -117,12 +125,14 @@ impl Workload for Lookup<'_> {
             system::exists(call, at, name).map(u64::from).map_err(WorkError::at(call.name()))
         };
         let found = stopwatch.time(operations, look_up, || Ok(control.check()?))?;
+        // Present names must all be found and absent ones never; a mixture is recorded as unequal work.
         let all = found == operations;
         let mixed = if all { 0 } else { found };
         Ok(Counted { entries: u64::from(all), hash: mixed, calls: Some(1), written_bytes: 0 })
     }
 }
 
+/// The plan's generator, for the crate that draws by Zipf's law.
 struct RandomSource(SplitMix64);
 
 impl rand_core::TryRng for RandomSource {
@@ -333,6 +343,8 @@ impl NameSource {
         }
     }
 
+    /// A name that exists or does not. Absent names of generated data continue their numbers, so they look
+    /// like the present ones; in a user's directory they are digests, which no directory has by chance.
     pub(crate) fn name(&self, presence: Presence, index: u64, seed: u64) -> CString {
         let computed = |names: Names, index| {
             let mut buffer = [0; NAME_BYTES_MAX];

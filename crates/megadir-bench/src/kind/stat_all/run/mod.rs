@@ -1,6 +1,13 @@
 //! Name, size and modification time of every regular file of a directory, by a method of `method.rs`. Each
 //! operation opens the directory, fills a vector (or visits each file once) and frees everything. The oracle,
 //! Rust's standard library, gives the expected hash of the reported values.
+//!
+//! ```text
+//!  Path        readdir, lstat of the whole path
+//!  Examined    a listing backend, a stat backend and an order, through the library's `AttributeListing`
+//!  Policy      the same with the library's own choice of all three
+//!  StdFs, Cpp  the standard libraries of Rust and C++, as their users write it
+//! ```
 
 use megadir::policy::Choice;
 use megadir::{
@@ -17,6 +24,7 @@ use crate::method::{METHODS, Method, QueryOrder, Reported, Way, method_named, un
 const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
 /// For backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
+/// Files between two looks at the end of the run.
 const STEP: u64 = 4096;
 
 pub(crate) struct FileAttributes {
@@ -66,6 +74,8 @@ impl Files {
         ExpectedFiles { files: self.files, hash }
     }
 
+    /// Expected result of methods that report whole seconds. It needs the rows, since a sum of hashes
+    /// cannot be rounded.
     fn in_seconds(&self) -> ExpectedFiles {
         let rows = self.rows.iter().flatten();
         let hashes = rows.map(|(name, modified)| time_hash(name, Time { nanoseconds: 0, ..*modified }));
@@ -73,6 +83,8 @@ impl Files {
     }
 }
 
+/// Name and time together. Nanoseconds are shifted away from the low bits of the seconds, which differ
+/// most.
 #[inline]
 fn time_hash(name: &[u8], time: Time) -> u64 {
     mix(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
@@ -83,6 +95,7 @@ fn mix(hash: u64, number: u64) -> u64 {
     fold(hash ^ OTHER, number ^ OTHER.rotate_left(29)) ^ hash.rotate_left(17)
 }
 
+/// Results that the methods must have, for each kind of report. One pass of the oracle gives all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     with_sizes: ExpectedFiles,
@@ -159,6 +172,8 @@ impl FileAttributes {
         Ok(())
     }
 
+    /// The library's way of listing with attributes, forced to the method's backends and order; the policy
+    /// chooses only for the method that measures the policy.
     fn choice(&self, directory: &Dir) -> Result<AttributeChoice> {
         let Way::Examined { backend, stat_backend, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
@@ -188,6 +203,8 @@ impl FileAttributes {
     }
 }
 
+/// Oracle and method at once: listing and metadata by the standard library. Only regular files count, in
+/// all methods.
 fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<()> {
     for entry in std::fs::read_dir(directory.path()).map_err(WorkError::at("read_dir"))? {
         files.check(control)?;
