@@ -71,7 +71,8 @@ impl TwoHosts {
             run(host.command("ip").args(["address", "add", &format!("{address}/24"), "dev", "cable"]))?;
             run(host.command("ip").args(["link", "set", "cable", "up"]))?;
         }
-        // Stands in for ssh: options are skipped, and the host's name selects a namespace. Launchers of MPI start their processes with it.
+        // Stands in for ssh: options are skipped, and the host's name selects a namespace. Launchers of MPI
+        // start their processes with it.
         let script = format!(
             "#!/bin/bash\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n\
              case $host in {}) at={}; name=host-a;; *) at={}; name=host-b;; esac\n\

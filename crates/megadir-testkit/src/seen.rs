@@ -3,7 +3,8 @@
 use megadir::{Backend, Dir, Entry, Error, FileType, ReadOptions, Reader, Result};
 
 /// One entry as a reader returned it. Two readers of the same directory must agree on name, inode and kind;
-/// the cookie and the length of the record exist only in raw listings, and the fields are in the order of sorting.
+/// the cookie and the length of the record exist only in raw listings, and the fields are in the order of
+/// sorting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
     pub name: Vec<u8>,

@@ -1,6 +1,7 @@
 //! `cargo xtask ground`: what every command does on every kind of file system, as docs/ground.md. The rows
 //! are results of the tests
-//! `ground::` of the program: on file systems of this machine's kernel and FUSE servers here, on all others in the emulated machine.
+//! `ground::` of the program: on file systems of this machine's kernel and FUSE servers here, on all others
+//! in the emulated machine.
 //!
 //! ```text
 //! tests ground:: -> tab-separated rows (native) --+-> sorted by name -> docs/ground.md

@@ -269,8 +269,8 @@ fn control_differs(arm: &str, ratio: &Figure, negligible: bool) -> String {
     }
 }
 
-/// Four cases by the range of the numbers that were seen: other names with an equal number, another number throughout, a
-/// number that changed, and no agreement at all.
+/// Four cases by the range of the numbers that were seen: other names with an equal number, another number
+/// throughout, a number that changed, and no agreement at all.
 fn data_changed(entries: u64, min: Option<u64>, max: Option<u64>) -> String {
     let planned = text::entries(entries);
     match (min, max) {

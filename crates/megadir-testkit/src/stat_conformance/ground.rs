@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! ways: strategies x threads x listings -> drain (rows, error) -> once (no name twice) -> wrong (each attribute)
-//!                                                                             oracle: std, and statx for birth and mount
+//!                                                                             oracle: std, and statx for
+//! birth and mount
 //! ```
 
 use std::collections::BTreeMap;

@@ -51,9 +51,7 @@ assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == le
 ///
 /// The bare environment comes first: the package must work without any library. Libraries are optional
 /// groups, and one that cannot be installed here is a part that did not run. Types are checked last, in the
-/// environment that has
-///
-/// the libraries.
+/// environment that has the libraries.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["python3", "pip3"] {
         if process::find_tool(tool).is_none() {

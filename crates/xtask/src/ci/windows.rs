@@ -1,7 +1,8 @@
 //! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose library source (`rust-web-src`)
 //! is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for Zstandard.
 //!
-//! Clippy runs as the compiler of `cargo check`, so that one build gives errors and lints. xtask is left out: it is not shipped.
+//! Clippy runs as the compiler of `cargo check`, so that one build gives errors and lints. xtask is left
+//! out: it is not shipped.
 
 use crate::ci::stage::{Context, Report};
 use crate::process;

@@ -95,7 +95,8 @@ impl<'a> Release<'a> {
         self.deb()
     }
 
-    /// The program of the system's C library comes first: it writes the man pages and completions of both packages.
+    /// The program of the system's C library comes first: it writes the man pages and completions of both
+    /// packages.
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
         files::recreate_folder(&self.folder)?;
         let binary = self.build(None)?;

@@ -22,7 +22,8 @@ const MEMORY: &str = "4096M";
 const LAB_BYTES: u64 = 64 << 30;
 const RESULTS_BYTES: u64 = 1 << 30;
 
-/// The processor's counter is trusted as the clock, mitigations and random addresses are off, and a panic ends the machine instead of waiting.
+/// The processor's counter is trusted as the clock, mitigations and random addresses are off, and a panic
+/// ends the machine instead of waiting.
 const WORDS: &str =
     "console=ttyS0 quiet loglevel=3 panic=-1 tsc=reliable mitigations=off norandmaps rdinit=/init";
 
