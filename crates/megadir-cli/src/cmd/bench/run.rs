@@ -329,7 +329,7 @@ pub(in crate::cmd) fn program() -> Program {
 }
 
 /// Texts that an anonymous record must not contain: names of the user, and the directory in each form in
-/// which an error or a mount table could name it. `root` stays, since it identifies nobody and is part of
+/// which an error or a mount table could name it. `root` stays, since it identifies no one and is part of
 /// many other words.
 fn private(directory: &Path) -> Vec<String> {
     let set = ["HOME", "USER", "LOGNAME", "USERPROFILE", "USERNAME"].into_iter().filter_map(std::env::var_os);
