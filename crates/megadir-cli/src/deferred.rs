@@ -1,5 +1,5 @@
-//! Arguments of commands that are built only when the command is given. To build those of all commands took half of the instructions
-//! of a short command.
+//! Arguments of commands that are built only when the command is given. Building the arguments of all
+//! commands took half of the instructions of a short command.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 /// Set while the program, which has one thread then, builds its commands.
 static DEFERS: AtomicBool = AtomicBool::new(false);
 
-/// Arguments of one command; boxed, because those of some commands are a hundred times as large as those of others.
+/// Arguments of one command; boxed, because some are a hundred times as large as others.
 pub(crate) struct Deferred<T>(Box<T>);
 
-/// Calls `build`, which leaves out what [`Deferred`] commands have: the parser adds that of the command which it meets. Help, hints and
-/// errors need all of it, and do not use this.
+/// Calls `build`, which leaves out the arguments of [`Deferred`] commands: the parser adds them for the
+/// command that it meets. Help, hints and errors need all of it, and do not use this.
 pub(crate) fn deferring(build: impl FnOnce() -> Command) -> Command {
     DEFERS.store(true, Ordering::Relaxed);
     let command = build();

@@ -1,5 +1,8 @@
 //! Lines to type instead of a word of another program, such as `du` or `-name`, or to add a missing one.
 //! A line that parses gets no tip, unless a word of `find` was taken for short options.
+//!
+//! Each tip is one line in which the directory that was given is repeated, if that is safe. Nothing runs
+//! without being typed, since a guess about a removal could be wrong.
 
 mod find;
 
@@ -155,6 +158,7 @@ pub(crate) fn misread(program: &Command, words: &[OsString]) -> Option<String> {
     find::misread(of, command, after)
 }
 
+/// Words after `--` are operands, even if they look like options. A word that is not UTF-8 ends the search.
 fn words_before_dashes(words: &[OsString]) -> Vec<&str> {
     let words = words.iter().skip(1).map_while(|word| word.to_str());
     words.take_while(|word| *word != "--").collect()
@@ -174,6 +178,7 @@ fn find_line(program: &Command, after: &[&str]) -> Option<String> {
     find::command(program, after).map(|line| format!("there is no command 'find'; write {line}"))
 }
 
+/// A command that does not exist: a study, a command of another program, or a directory.
 fn unknown(word: &str, after: &[&str], error: &Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
@@ -215,6 +220,7 @@ fn with_directory(line: &str, after: &[&str]) -> String {
     }
 }
 
+/// A study without `bench run` before it.
 fn study(word: &str) -> Option<String> {
     let name = word.strip_suffix(".toml").unwrap_or(word);
     let is_study = name != word || BUILT_IN.iter().any(|study| study.name == word);
@@ -230,6 +236,7 @@ fn studies() -> String {
     )
 }
 
+/// `true` if the parser misses an argument that begins so.
 fn lacks(error: &Error, option: &str) -> bool {
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::Strings(missing)) => missing.iter().any(|missing| missing.starts_with(option)),
@@ -312,6 +319,7 @@ fn of_other_programs(command: &str, after: &[&str]) -> Option<String> {
     row.map(|(_, _, line)| (*line).to_owned())
 }
 
+/// Commands that select entries have this option, and no other command does.
 fn has_conditions(of: &Command) -> bool {
     of.get_arguments().any(|argument| argument.get_long() == Some("path-match"))
 }

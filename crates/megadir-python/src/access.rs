@@ -1,4 +1,9 @@
-//! How trees are read: across mounts, and by which stat backend; and what is asked of a listing.
+//! Ways of reading a tree (across mounts, by which stat backend), and the columns and conditions of a
+//! listing.
+//!
+//! ```text
+//! keyword arguments -> conditions(), Access::new -> Asked -> Entries (directory, tree) | Recorded (inventory)
+//! ```
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +36,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// The columns and the conditions together: a condition may need an attribute that no column shows.
     pub(crate) fn want(&self) -> StatMask {
         self.columns.iter().fold(self.conditions.want(), |want, column| want | column.want())
     }
@@ -38,6 +44,7 @@ impl Asked<'_> {
 
 impl Access {
     /// Refuses conditions on attributes that the stat backend never returns: they would accept nothing.
+    /// Without a name the policy of the library chooses for each file system.
     pub(crate) fn new((cross_mounts, name): Given, conditions: &Conditions) -> PyResult<Self> {
         let Some(name) = name else { return Ok(Self { cross_mounts, stat_backend: None }) };
         let stat_backend =
@@ -72,6 +79,8 @@ impl Access {
         Ok(())
     }
 
+    /// As many threads as the file system needs; the walk may start more of them where it finds that they
+    /// wait.
     pub(crate) fn walk_options(
         &self,
         root: &Dir,
@@ -84,6 +93,8 @@ impl Access {
             Some(want) => Some((attribute_policy::stat_backend(root, want, self.stat_backend)?, want)),
             None => None,
         };
+        // Conditions are passed to the walk only if they limit the directories that it enters; all others
+        // are judged here.
         let conditions = conditions.limits_sight().then(|| Arc::clone(conditions));
         let cross_mounts = self.cross_mounts;
         Ok(WalkOptions { cross_mounts, examine, conditions, threads_max, ..WalkOptions::new(threads) })

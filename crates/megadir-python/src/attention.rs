@@ -1,4 +1,10 @@
 //! Attention to the interpreter during long work: signals such as Ctrl-C, and the progress callback.
+//!
+//! ```text
+//! caller's thread, lock released:   look (signals, progress) every 50 ms  <-- end of the task
+//!                                           | exception
+//! task's thread:   work  <-- stop ----------'
+//! ```
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +13,10 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
+/// Ctrl-C should act at once for a person, and taking the interpreter's lock should cost the work nothing.
 const EVERY: Duration = Duration::from_millis(50);
 
+/// Functions for errors and for progress, either of which may be missing.
 pub(crate) type Callbacks = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
 /// Looks for signals and reports progress, at most every 50 ms.
@@ -42,6 +50,7 @@ impl Attention {
     }
 }
 
+/// Without a function for errors the first one is raised and ends the work.
 pub(crate) fn report(on_error: Option<&Py<PyAny>>, error: PyErr) -> PyResult<()> {
     match on_error {
         None => Err(error),
@@ -50,6 +59,7 @@ pub(crate) fn report(on_error: Option<&Py<PyAny>>, error: PyErr) -> PyResult<()>
 }
 
 /// The exception itself cannot pass: consumers of C streams get its text only.
+/// The interrupt is therefore raised in the main thread as soon as the consumer returns to it.
 pub(crate) fn repeat_interrupt(error: &PyErr) {
     Python::attach(|py| {
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -70,6 +80,7 @@ pub(crate) fn attentive<T: Send>(
     py.detach(|| {
         // A thread that is refused drops its closure.
         let task = Mutex::new(Some(task));
+        // It is then run here instead, see below.
         let run = || match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(task) => task(),
             None => unreachable!("the task runs once"),
@@ -78,6 +89,7 @@ pub(crate) fn attentive<T: Send>(
         std::thread::scope(|scope| {
             let (ended, end) = channel();
             let task = std::thread::Builder::new().spawn_scoped(scope, move || {
+                // Dropped at the end of the task, also by a panic, which wakes the loop.
                 let _ended = ended;
                 run()
             });
@@ -87,6 +99,7 @@ pub(crate) fn attentive<T: Send>(
                 return attention.look(done()).map(|()| result);
             };
             let mut stopped = None;
+            // After a stop the loop only waits: the task ends at its next look.
             while end.recv_timeout(EVERY) == Err::<(), _>(RecvTimeoutError::Timeout) {
                 if stopped.is_none()
                     && let Err(error) = attention.look(done())

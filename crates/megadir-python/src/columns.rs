@@ -1,4 +1,7 @@
 //! Columns of a listing: names, types, the attributes they need, and their arrays.
+//!
+//! One column is one array of one type. Batches are bounded by rows and by bytes, because offsets of
+//! Arrow's texts have 31 bits.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -67,6 +70,7 @@ const COLUMNS: [(Column, &str, StatMask); 16] = [
     (Column::Errno, "errno", StatMask::NOTHING),
 ];
 
+// The order of the table is the order of the variants, which indexes it.
 impl Column {
     pub(crate) fn from_name(name: &str) -> PyResult<Self> {
         named(COLUMNS.map(|row| row.0), Self::name, "columns: unknown column", name)
@@ -80,6 +84,7 @@ impl Column {
         COLUMNS[self as usize].2
     }
 
+    /// Names, types and inodes are never null; attributes are, where the file system has no value.
     fn field(self, naming: Naming) -> Field {
         let (data_type, nullable) = match self {
             Self::Name | Self::Path | Self::Parent => match naming {
@@ -117,11 +122,13 @@ pub(crate) fn texts(bytes: BinaryArray, naming: Naming) -> PyResult<ArrayRef> {
     }
 }
 
+/// The builder has numbers; the type of a time is given to the finished array, without a copy.
 pub(crate) fn times(times: Int64Array) -> ArrayRef {
     let (_, values, nulls) = times.into_parts();
     Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC"))
 }
 
+/// A type is one byte, and the words of all types are stored once for each batch.
 pub(crate) fn types(keys: Int8Array) -> PyResult<ArrayRef> {
     let names = StringArray::from_iter_values(FileType::ALL.into_iter().map(FileType::name));
     let array = DictionaryArray::<Int8Type>::try_new(keys, Arc::new(names));
@@ -234,6 +241,7 @@ impl Values {
     }
 }
 
+/// Rows of the next batch, by column. `len` is kept apart, because a mere count has no columns.
 pub(crate) struct Rows {
     columns: Vec<(Column, Values)>,
     schema: SchemaRef,
@@ -261,12 +269,14 @@ impl Rows {
         !self.columns.is_empty()
     }
 
+    /// Asked after each buffer of entries, so a batch exceeds its limit by at most one buffer.
     pub(crate) fn is_full(&self) -> bool {
         let is_long = |values: &Values| matches!(values, Values::Texts(texts) if texts.values_slice().len() >= BATCH_BYTES);
         self.len >= BATCH_ROWS || self.columns.iter().any(|(_, values)| is_long(values))
     }
 
     /// Adds entries of one directory, whose path below the root is `parent`, column by column.
+    /// The iterator is cloned for each column; it reads a buffer in memory.
     pub(crate) fn extend<'e>(
         &mut self,
         parent: &[u8],
@@ -283,8 +293,10 @@ impl Rows {
         let (naming, len) = (self.naming, std::mem::take(&mut self.len));
         let mut arrays = Vec::with_capacity(self.columns.len());
         for (column, values) in &mut self.columns {
+            // New builders of the same size: their memory goes to the batch.
             arrays.push(std::mem::replace(values, Values::new(*column)).finish(naming)?);
         }
+        // Without columns Arrow could not derive the number of rows.
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(value_error)
     }

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::units::{bad, duration_s, size_bytes};
 
+/// Names in Python; unknown ones are answered with the nearest of these.
 const NAMES: [&str; 11] = [
     "type",
     "match",
@@ -73,6 +74,7 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
     Ok(conditions)
 }
 
+/// One text or several, as for the options of the commands.
 fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(vec![text.extract()?]),
@@ -84,6 +86,7 @@ fn globs(key: &str, globs: Result<Globs, BadGlob>) -> PyResult<Globs> {
     globs.map_err(|error| bad(&format!("{key} '{}'", error.glob), &error.reason))
 }
 
+/// The choices in the message are the names in their order.
 pub(crate) fn named<T: Copy, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
@@ -106,6 +109,7 @@ fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
         _ => value.is_instance(&datetime)?.then(|| value.clone()),
     };
     let Some(date) = date else { return ago(name, value) };
+    // `timestamp` follows Python's rules for dates without a time zone.
     let seconds: f64 = date.call_method0("timestamp")?.extract()?;
     let microseconds: u32 = date.getattr("microsecond")?.extract()?;
     // The fraction of a double has fewer digits than a microsecond needs.
@@ -121,6 +125,7 @@ fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     Ok(Time { seconds: then.floor() as i64, nanoseconds: nanoseconds.min(999_999_999) })
 }
 
+/// Names are resolved by Python, which asks the same services as other programs.
 fn owner(value: &Bound<'_, PyAny>) -> PyResult<u32> {
     match value.cast::<PyString>() {
         Ok(name) => value.py().import("pwd")?.call_method1("getpwnam", (name,))?.getattr("pw_uid")?.extract(),

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::names::Naming;
 
 /// Numbers of Linux, for errors that the library finds without the kernel.
+// Callers catch `FileNotFoundError` or `PermissionError`, whichever side noticed.
 const ENOENT: i32 = 2;
 const EIO: i32 = 5;
 const EACCES: i32 = 13;
@@ -28,6 +29,7 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
     if matches!(error.kind(), ErrorKind::BadOption | ErrorKind::UnknownBackend) {
         return value_error(error);
     }
+    // The kernel's number, if the error is one of the kernel's.
     let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
     let number = source.and_then(std::io::Error::raw_os_error).unwrap_or(match error.kind() {
         ErrorKind::NotFound => ENOENT,
@@ -43,6 +45,7 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
     if !error.note().is_empty() {
         reason = format!("{reason}; {}", error.note());
     }
+    // A path that cannot be decoded raises its own error instead.
     Python::attach(|py| match naming.path(py, error.path()) {
         Ok(path) if !error.path().as_os_str().is_empty() => {
             PyOSError::new_err((number, reason, path.unbind()))
@@ -60,6 +63,7 @@ pub(crate) fn of_inventory(error: &Error, naming: Naming) -> PyErr {
     }
 }
 
+/// An entry that was listed and could not be examined, as `os.stat` would raise it.
 pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, naming: Naming) -> PyErr {
     let path = match megadir::names::to_os(name) {
         Ok(name) => directory.join(&*name),
@@ -68,6 +72,7 @@ pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, n
     exception(&Error::io("stat", &path, std::io::Error::from_raw_os_error(errno)), naming)
 }
 
+/// Consumers of C streams see a number and a text: errors of the system stay errors of input and output.
 pub(crate) fn for_stream(error: &PyErr) -> ArrowError {
     Python::attach(|py| {
         let text = error.to_string();

@@ -1,5 +1,12 @@
 //! Rows of listings in memory, and objects of Python made of many of them at once: for modules that give other libraries what these
 //! find by one call for each entry.
+//!
+//! ```text
+//! Stream (columns: path as bytes, type, ...) -> drain -> Rows: batches, texts (all paths), found (positions)
+//!    -> arrange: by directory and name -> children, below: ranges by binary search -> dictionaries, lists
+//! ```
+//!
+//! Tables of Python with an object for each row are made at the end only, under one call.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -66,6 +73,7 @@ struct Columns<'b> {
     links: Option<&'b PrimitiveArray<Int64Type>>,
 }
 
+/// `None` without the column, or with another type: both mean that the listing was made without it.
 fn column<'b, T: ArrowPrimitiveType>(batch: &'b RecordBatch, name: &str) -> Option<&'b PrimitiveArray<T>> {
     batch.column_by_name(name)?.as_primitive_opt::<T>()
 }
@@ -126,6 +134,7 @@ fn ends_with(path: &Bound<'_, PyString>, bytes: &[u8], extensions: &[String]) ->
     };
     let are_lower = |extension: &String| {
         extension.is_ascii() && !extension.bytes().any(|letter| letter.is_ascii_uppercase())
+        // Most paths are ASCII, and comparing their bytes avoids a call of Python for each.
     };
     if bytes.is_ascii() && extensions.iter().all(are_lower) {
         return Ok(extensions.iter().any(is_end));
@@ -140,6 +149,7 @@ pub(crate) fn first_components<'py>(
     py: Python<'py>,
     stream: &Stream,
     columns: Vec<String>,
+    // A set, since millions of paths have few first components.
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let firsts = py.detach(|| -> PyResult<HashSet<Vec<u8>>> {
         let (mut source, mut firsts) = (stream.take()?, HashSet::new());
@@ -159,7 +169,7 @@ pub(crate) fn first_components<'py>(
     Ok(firsts.iter().map(|name| PyBytes::new(py, name)).collect())
 }
 
-/// The collector of cycles would look at all new objects again and again.
+/// Disables the collector of cycles, which would look at all new objects again and again.
 fn without_collector<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let collector = py.import("gc")?;
     let is_enabled: bool = collector.call_method0("isenabled")?.extract()?;
@@ -180,8 +190,10 @@ fn code_points(bytes: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 impl Rows {
-    /// The order of bytes is that of code points in UTF-8.
+    /// Sorts as Python does. If all paths are UTF-8, the order of their bytes is the order of their code
+    /// points.
     fn sort(&self, found: &mut Vec<Found>, parts: impl for<'p> Fn(&'p Self, &Found) -> [&'p [u8]; 3]) {
+        // Almost in order then, which a stable sort uses.
         self.arrange(found);
         match std::str::from_utf8(&self.texts) {
             Ok(_) => found.sort_by(|a, b| parts(self, a).cmp(&parts(self, b))),
@@ -223,6 +235,7 @@ impl Rows {
     }
 
     /// First component behind the first bytes, if another one follows.
+    /// Empty for entries directly below them.
     fn class(&self, found: &Found, skipped: usize) -> &[u8] {
         let below = &self.path(found)[skipped..];
         &below[..below.iter().position(|byte| *byte == b'/').unwrap_or(0)]
@@ -231,6 +244,7 @@ impl Rows {
     /// By directory and name.
     fn order(&mut self) {
         if !self.is_ordered {
+            // The order that the binary searches need: parents, then names.
             let mut found = std::mem::take(&mut self.found);
             self.arrange(&mut found);
             found.sort_by(|a, b| (self.parent(a), self.name(a)).cmp(&(self.parent(b), self.name(b))));
@@ -239,6 +253,8 @@ impl Rows {
         }
     }
 
+    /// Both ends by binary search: entries of one directory, and of directories with a common beginning,
+    /// are neighbours.
     fn range(&self, from: &[u8], before: impl Fn(&[u8]) -> bool) -> Range<usize> {
         let start = self.found.partition_point(|found| self.parent(found) < from);
         let end = start + self.found[start..].partition_point(|found| before(self.parent(found)));
@@ -249,7 +265,7 @@ impl Rows {
         self.range(directory, |parent| parent == directory)
     }
 
-    /// One dictionary for each row, and those of symbolic links.
+    /// One dictionary for each row; returns the dictionaries of symbolic links.
     ///
     /// `each` gets the path and the dictionary. Each dictionary is a copy of a template that has all keys already, so
     /// that no table grows while values are set, and the interned keys are shared. The mode needs the bits of the
@@ -308,6 +324,7 @@ impl Rows {
     fn below(&self, directory: &[u8], (depth, directories): (Option<usize>, bool)) -> PyResult<Vec<Found>> {
         let kinds = self.batches.iter().map(kinds).collect::<PyResult<Vec<_>>>()?;
         let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+        // With a slash, so that `a-b` is not below `a`.
         let prefix = [directory, b"/"].concat();
         let deeper = self.range(&prefix, |parent| parent.starts_with(&prefix));
         let levels =
@@ -332,6 +349,7 @@ impl Rows {
         let (base, mut links) = (base.strip_suffix(b"/").unwrap_or(base), Vec::new());
         let mut source = stream.take()?;
         while let Some(batch) = source.next()? {
+            // More batches than numbers cannot exist in memory.
             let number = u32::try_from(self.batches.len()).unwrap_or(u32::MAX);
             let paths = batch.columns().first().and_then(|paths| paths.as_binary_opt::<i32>());
             let paths =
@@ -365,8 +383,10 @@ impl Rows {
         Ok(links)
     }
 
+    /// Positions of the added rows move behind the present ones.
     fn append(&mut self, added: Self) {
         self.is_ordered = false;
+        // The usual case: one stream, nothing to move.
         if self.batches.is_empty() {
             *self = added;
             return;
@@ -386,6 +406,7 @@ impl Gathered {
         py.detach(|| work(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// A snapshot: the rows behind the pointer never change, a change makes others.
     fn rows(&self, py: Python<'_>) -> Arc<Rows> {
         self.with(py, |rows| Arc::clone(rows))
     }
@@ -431,6 +452,7 @@ impl Gathered {
     /// Removes the rows of these paths.
     fn discard(&self, py: Python<'_>, paths: HashSet<Vec<u8>>) {
         self.with(py, |rows| {
+            // The texts of removed rows stay, as positions refer to them.
             let rows = Arc::make_mut(rows);
             let mut found = std::mem::take(&mut rows.found);
             found.retain(|one| !paths.contains(rows.path(one)));
@@ -467,6 +489,7 @@ impl Gathered {
     ) -> PyResult<Bound<'py, PyList>> {
         let all = self.ordered(py);
         let rows = py.detach(|| all.below(directory, (depth, directories)))?;
+        // Only texts of the paths, hence no dictionaries.
         let paths = PyList::empty(py);
         rows.iter().try_for_each(|one| paths.append(Naming::Text.object(py, all.path(one))?))?;
         Ok(paths)
@@ -490,6 +513,7 @@ impl Gathered {
     /// Dictionary of fsspec for one entry, or `None`.
     fn info_of<'py>(&self, py: Python<'py>, path: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
         let all = self.ordered(py);
+        // Divided as `drain` divides paths, so that equal paths have equal parts.
         let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (parent, name) = (&path[..slash.saturating_sub(1)], &path[slash..]);
         let at = all.found.binary_search_by(|one| (all.parent(one), all.name(one)).cmp(&(parent, name)));
@@ -545,6 +569,7 @@ impl Gathered {
         });
         let samples = PyList::empty(py);
         without_collector(py, || {
+            // Rows of one class follow each other, so each class is looked up once.
             let mut current: (&[u8], Option<Bound<'py, PyAny>>) = (b"", None);
             for one in &rows {
                 if class(one) != current.0 {

@@ -1,4 +1,7 @@
 //! `scan` and `changes`: inventories of trees, and what differs since.
+//!
+//! Both functions work without the interpreter's lock, and their results are complete before any of it
+//! becomes an object of Python.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,7 @@ use crate::names::{Named, Naming};
 use crate::recorded::check_recorded;
 use crate::stream::{Source, Stream};
 
-/// Rows waiting to be sorted, bytes; what exceeds it waits in temporary files beside the output.
+/// Rows waiting to be sorted, bytes; further rows wait in temporary files next to the output.
 const MEMORY_BYTES: usize = 256 << 20;
 /// Higher levels take longer than the scan and save little: most of the data is names.
 const LEVEL: i32 = 1;
@@ -49,6 +52,7 @@ pub(crate) fn scan(
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
     let conditions = (!conditions.is_none()).then(|| Arc::new(conditions));
+    // Shared by the scan and the thread that looks for signals.
     let (read, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let watched = (|| read.load(Ordering::Relaxed), || stop.store(true, Ordering::Relaxed));
     let scanned = attentive(py, progress, watched, || {
@@ -80,6 +84,7 @@ fn write(
         paths.iter().map(|path| megadir_inventory::root_path(path)).collect::<megadir::Result<_>>()?;
     let options = WriteOptions { threads: processors(), level: LEVEL, group_rows: GROUP_ROWS };
     let mut writer = Writer::create(output, roots, options)?;
+    // Conditions do not matter for the number of threads.
     let all = Arc::default();
     let (mut threads, mut threads_max) = (1, 1);
     for path in paths {
@@ -102,6 +107,7 @@ fn write(
 }
 
 fn spill_directory(output: &Path) -> PathBuf {
+    // A relative name has an empty parent, which is the current directory.
     match output.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
         Some(parent) => parent.to_owned(),
@@ -131,6 +137,7 @@ pub(crate) fn changes(
     let compared =
         attentive(py, progress, watched, || compared(&inventory.path, now, (any_root, conditions), &watch))?;
     let compared = compared.map_err(|error| of_inventory(&error, naming))?;
+    // After the comparison: a function that raises must not end it half-way.
     for error in &compared.failures {
         report(on_error.as_ref(), exception(error, naming))?;
     }
@@ -141,8 +148,8 @@ pub(crate) fn changes(
 /// Compares with another inventory if there is one at `now`, otherwise with a tree: the one given, or the recorded
 /// roots where they lie today. Both inventories must have recorded the times that the conditions need, which is
 /// checked before any row is read. The files of the inventories themselves are excluded, or they would count as
-/// added. An inventory that may lack parts is reported as a failure beside the changes, and the comparison
-/// continues.
+/// added. An inventory that may lack parts is reported as a failure, in addition to the changes, and the
+/// comparison continues.
 fn compared(
     inventory: &Path,
     now: Option<PathBuf>,
@@ -166,6 +173,7 @@ fn compared(
         gains: None,
         fresh: false,
     };
+    // Asked before the inventories move into the comparison.
     let unfinished = [Some(&inventory), newer.as_ref()].into_iter().flatten().find_map(Inventory::unfinished);
     let mut compared = match (newer, now) {
         (Some(newer), _) => {
@@ -186,6 +194,8 @@ fn compared(
 
 /// Entries that have no row because of their age, size or owner would count as added.
 fn selection(asked: Conditions, inventory: &Inventory) -> megadir::Result<Selection> {
+    // Conditions on names and depth are repeatable now; conditions on attributes are not, since these have
+    // changed.
     let refused =
         |reason: String| megadir::Error::new("compare", inventory.path(), ErrorKind::BadOption, reason);
     let recorded = match &inventory.metadata().scanned.selected {
@@ -207,6 +217,7 @@ struct Changed {
     naming: Naming,
 }
 
+// Changes are in memory; a batch is a window of them.
 impl Source for Changed {
     fn next(&mut self) -> PyResult<Option<RecordBatch>> {
         let changes: Vec<Change> = self.changes.by_ref().take(BATCH_ROWS).collect();
@@ -218,9 +229,11 @@ impl Source for Changed {
 }
 
 fn table(changes: &[Change], naming: Naming) -> PyResult<RecordBatch> {
+    // The number of the tree, for inventories of several.
     let text = |of: fn(&Change) -> String| StringArray::from_iter_values(changes.iter().map(of));
     let number = |of: fn(&Change) -> Option<i64>| changes.iter().map(of).collect::<Int64Array>();
     let root = |change: &Change| i32::try_from(change.root).unwrap_or(i32::MAX);
+    // The new type, or the old one of an entry that was removed.
     let kind = |change: &Change| change.new.or(change.old).map_or(0, |facts| facts.kind as i8);
     let paths = BinaryArray::from_iter_values(changes.iter().map(|change| change.path.to_vec()));
     let sources = changes.iter().map(|change| change.from.as_ref().map(TreePath::to_vec));

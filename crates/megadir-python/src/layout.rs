@@ -15,6 +15,7 @@ pub(crate) struct Layout {
     text: String,
 }
 
+// Parsed for each call: a class of Python holds the text only, which is compared and hashed.
 impl Layout {
     fn layout(text: &str) -> PyResult<layout::Layout> {
         match layout::preset(text) {
@@ -42,6 +43,7 @@ impl Layout {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Named { path, naming } = Named::from(name)?;
         let layout = Self::layout(&self.text)?;
+        // Such layouts have more levels for more files.
         if layout.growth().is_some() && files.is_none() {
             return Err(PyValueError::new_err(format!(
                 "the depth of {} depends on the number of files: give files=",

@@ -18,6 +18,7 @@ pub(crate) fn limits<'py>(
     count: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let path = Named::from(path)?;
+    // The library's assumptions for files like the present ones.
     let assumptions = Assumptions { churn, count, ..Assumptions::MORE_OF_THE_SAME };
     let limits = py.detach(|| judge(&Dir::open(&path.path)?, &assumptions));
     answer(py, &limits.map_err(|error| exception(&error, path.naming))?)
@@ -44,6 +45,7 @@ fn answer<'py>(py: Python<'py>, limits: &Limits) -> PyResult<Bound<'py, PyDict>>
     Ok(dictionary)
 }
 
+/// Likely, low, high.
 fn span(span: Span) -> (u64, u64, u64) {
     (span.likely, span.low, span.high)
 }

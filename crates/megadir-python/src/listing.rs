@@ -19,13 +19,14 @@ use crate::names::{Named, Naming};
 use crate::recorded::{self, Recorded};
 use crate::stream::{Source, Stream};
 
+/// Three ways to read: names alone, a directory with attributes, a tree.
 enum Reading {
     Names(Listing),
     Examined(AttributeListing),
     Tree(Walk),
 }
 
-/// A listing that is read on demand: `rows` holds what was read since the last batch was taken. `ended` is set at the
+/// A listing that is read on demand: `rows` holds the rows since the last batch was taken. `ended` is set at the
 /// end and after an error, so that a further call for a batch returns nothing instead of reading on.
 pub(crate) struct Entries {
     reading: Reading,
@@ -36,6 +37,7 @@ pub(crate) struct Entries {
     ended: bool,
 }
 
+/// Conditions, and the directory that they are applied to. `parent` is its path below the root.
 struct Filter {
     conditions: Arc<Conditions>,
     accepts_all: bool,
@@ -43,6 +45,7 @@ struct Filter {
     parent: Vec<u8>,
 }
 
+/// The caller's functions, and the number of entries that were read for progress.
 struct Reports {
     on_error: Option<Py<PyAny>>,
     naming: Naming,
@@ -51,6 +54,7 @@ struct Reports {
 }
 
 impl Filter {
+    // A vanished entry is no row and no error: it was removed during the listing.
     /// Returns the first accepted entry that could not be examined.
     fn add<'e>(
         &self,
@@ -68,6 +72,7 @@ impl Filter {
 
     fn add_names(&self, rows: &mut Rows, batch: Batch<'_>) {
         let nothing = &Attributes::NOTHING;
+        // The usual case, without a copy of the entries.
         if self.accepts_all {
             return rows.extend(&self.parent, batch.len(), batch.entries().map(|entry| (entry, nothing)));
         }
@@ -128,6 +133,7 @@ impl Entries {
         })
     }
 
+    /// One buffer of entries, or one item of a walk; `false` at the end.
     fn step(&mut self) -> PyResult<bool> {
         let Self { reading, root, rows, filter, reports, .. } = self;
         let naming = reports.naming;
@@ -155,6 +161,8 @@ impl Entries {
         Ok(true)
     }
 
+    /// Reads until a batch is full. Signals are looked for at the end as well, as a short listing may never
+    /// have looked.
     fn batch(&mut self) -> PyResult<Option<RecordBatch>> {
         while !self.ended && !self.rows.is_full() {
             self.ended = !self.step()?;
@@ -211,6 +219,7 @@ fn tree_item(
 
 impl Source for Entries {
     fn next(&mut self) -> PyResult<Option<RecordBatch>> {
+        // After an error nothing more is read.
         let batch = self.batch();
         self.ended |= batch.is_err();
         batch
@@ -231,6 +240,7 @@ pub(crate) fn list(
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
     let (path, is_inventory) = (Named::from(&source.0)?, source.1);
+    // By default a name for a directory, and a path for a tree.
     let columns: Vec<Column> = match columns {
         Some(names) => names.iter().map(|name| Column::from_name(name)).collect::<PyResult<_>>()?,
         None if recursive => vec![Column::Path],

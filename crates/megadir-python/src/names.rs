@@ -1,4 +1,7 @@
 //! Paths and names in the manner of Python's `os`: bytes for callers that pass bytes, else decoded strings.
+//!
+//! Linux has no encoding of names. Text is decoded by Python's rules, with surrogates for bytes that are
+//! not UTF-8, so that `os.fsencode` gives the same bytes back.
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,7 @@ impl Naming {
     pub(crate) fn object<'py>(self, py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Bytes => Ok(PyBytes::new(py, name).into_any()),
+            // UTF-8 is the usual case, and needs no detour over a path.
             Self::Text => match std::str::from_utf8(name) {
                 Ok(text) => Ok(text.into_pyobject(py)?.into_any()),
                 Err(_) => {
@@ -34,12 +38,14 @@ impl Naming {
     }
 }
 
+/// Path of an argument, and the type of the names that are returned for it: the one of the argument.
 pub(crate) struct Named {
     pub(crate) path: PathBuf,
     pub(crate) naming: Naming,
 }
 
 impl Named {
+    /// `os.fspath` accepts texts, bytes and objects with a path, and raises `TypeError` for all else.
     pub(crate) fn from(path: &Bound<'_, PyAny>) -> PyResult<Self> {
         let path = path.py().import("os")?.call_method1("fspath", (path,))?;
         if let Ok(bytes) = path.cast::<PyBytes>() {
@@ -50,6 +56,7 @@ impl Named {
         Ok(Self { path: path.extract()?, naming: Naming::Text })
     }
 
+    /// One path or several. A text is a sequence, too, so one path is tried first.
     pub(crate) fn several(paths: &Bound<'_, PyAny>) -> PyResult<(Vec<PathBuf>, Naming)> {
         let named: Vec<Self> = match Self::from(paths) {
             Ok(one) => vec![one],

@@ -1,4 +1,8 @@
 //! Listing of an inventory: its rows with the columns of a tree's listing. The tree is not read.
+//!
+//! ```text
+//! Inventory -> [SeenRows: only directories that the conditions let in] -> step: a row -> Held: one directory -> Rows
+//! ```
 
 use std::fs::File;
 use std::io::Read;
@@ -25,6 +29,7 @@ const EIO: i32 = 5;
 
 /// Any other file is no directory.
 pub(crate) fn is_at(path: &Path) -> bool {
+    // The first bytes of a file, since any file may be named like an inventory.
     let is_parquet = |path: &Path| {
         let mut head = [0; 4];
         File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *b"PAR1")
@@ -60,6 +65,7 @@ struct Held {
     attributes: Vec<Attributes>,
 }
 
+// Names lie one behind the other, each ending where the next one starts.
 impl Held {
     fn name(&self, index: usize) -> &[u8] {
         let end = self.starts.get(index + 1).copied().unwrap_or(self.names.len());
@@ -67,6 +73,7 @@ impl Held {
     }
 
     fn move_to(&mut self, rows: &mut Rows) {
+        // An iterator of the same form as a listing, so that both fill columns by the same code.
         let entries = (0..self.starts.len()).map(|index| {
             let attributes = &self.attributes[index];
             let (name, inode, kind) = (self.name(index), attributes.inode, attributes.kind);
@@ -86,6 +93,7 @@ impl Recorded {
         check_recorded(&asked.conditions, &inventory).map_err(|error| exception(&error, path.naming))?;
         let root = names::to_os(&root).map(|root| PathBuf::from(&*root)).unwrap_or_default();
         let (on_error, progress) = asked.callbacks;
+        // An inventory that may lack parts is read, and its gap reported.
         if let Some(error) = inventory.unfinished() {
             report(on_error.as_ref(), exception(&error, path.naming))?;
         }
@@ -122,6 +130,7 @@ impl Recorded {
     fn step(&mut self) -> PyResult<bool> {
         let Self { inventory, held, rows, conditions, place, .. } = self;
         let row = inventory.next_row().map_err(|error| of_inventory(&error, self.naming))?;
+        // The first row below the top ends a listing that is not recursive.
         let Some(row) = row.filter(|row| self.recursive || row.key.parent.is_empty()) else {
             held.move_to(rows);
             return Ok(false);
@@ -202,6 +211,7 @@ pub(crate) fn check_recorded(conditions: &Conditions, inventory: &Inventory) -> 
     Err(Error::new("read", inventory.path(), ErrorKind::BadOption, reason))
 }
 
+/// A listing has one root: paths below several could be equal.
 fn opened(path: &Named) -> PyResult<(Inventory, Vec<u8>)> {
     let inventory = Inventory::open(&path.path).map_err(|error| of_inventory(&error, path.naming))?;
     let [root] = &inventory.metadata().roots[..] else {
@@ -225,6 +235,8 @@ impl Source for Recorded {
 /// Entries that the scan could not read are errors of the listing too.
 fn failure(row: &Row<'_>, is_accepted: bool, (root, naming): (&Path, Naming)) -> Option<PyErr> {
     let is_directory = row.key.is_root() || row.facts.kind == FileType::Directory;
+    // A directory that was not read is reported whether its own row is accepted or not: entries below it
+    // are missing.
     match (row.error, row.facts.errno) {
         (Some(reason), errno) if is_directory => {
             let mut path = Vec::new();

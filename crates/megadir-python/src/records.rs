@@ -1,4 +1,7 @@
 //! `records.read`: the samples of a benchmark's record, with the columns of `megadir bench report --format parquet`.
+//!
+//! The record becomes a report first, as for the program, so that both have equal columns. All samples are
+//! in memory.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -38,6 +41,7 @@ fn report(path: &Path, file: Box<dyn Read + Send>) -> PyResult<Report> {
     let refused =
         |reason: &dyn std::fmt::Display| PyValueError::new_err(format!("'{}': {reason}", path.display()));
     let (record, damage) =
+        // Buffered, because the reader takes a line at a time.
         read_partly(BufReader::with_capacity(256 << 10, file)).map_err(|error| refused(&error))?;
     match damage {
         Some(damage) => Err(refused(&damage)),
@@ -56,6 +60,7 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>()))
 }
 
+/// In batches, as consumers expect them bounded.
 fn batches(report: &Report, schema: &SchemaRef) -> PyResult<Vec<RecordBatch>> {
     let arms = sample_arms(&report.record.header.plan);
     let rows: Vec<_> = sample_rows(report, &arms).collect();

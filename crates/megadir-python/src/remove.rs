@@ -11,6 +11,7 @@ use crate::conditions::conditions;
 use crate::failure::exception;
 use crate::names::Named;
 
+/// Messages that are kept; a removal of a tree without permission may have millions.
 const FAILURES_MAX: usize = 1000;
 
 /// Entries, directories, bytes, failures, mounts, directories kept, complete.
@@ -35,6 +36,7 @@ pub(crate) fn remove(
     let conditions = conditions(given)?;
     let conditions = (!conditions.is_none()).then_some(&conditions);
     let (failures, counts) = (Failures::new(FAILURES_MAX), Progress::new());
+    // Directories count, so that progress ends at the number of all entries.
     let done = || {
         let Counts { entries, directories, .. } = counts.counts();
         entries + directories
@@ -49,6 +51,7 @@ pub(crate) fn remove(
         }
     })?;
     let removed = removed.map_err(|error| exception(&error, naming))?;
+    // By now nothing is removed any more, so a function that raises loses only messages.
     for failure in failures.take() {
         report(on_error.as_ref(), exception(&failure, naming))?;
     }

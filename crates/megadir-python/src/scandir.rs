@@ -36,6 +36,7 @@ pub(crate) fn scandir(py: Python<'_>, path: Option<&Bound<'_, PyAny>>) -> PyResu
     let listing = py.detach(|| {
         let directory = Dir::open(&named.path)?;
         let mut choice = policy::choose_freely(&directory)?;
+        // Types are what callers of `os.scandir` ask for next; a directory without them is resolved here.
         choice.options.resolve_types = true;
         Listing::with_choice(&directory, choice)
     });
@@ -52,6 +53,7 @@ pub(crate) fn scandir(py: Python<'_>, path: Option<&Bound<'_, PyAny>>) -> PyResu
 }
 
 impl ScandirIterator {
+    /// One buffer without the interpreter's lock; objects are made when they are asked for.
     fn refill(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Self { listing, names, entries, .. } = self;
         let Some(reading) = listing else { return Ok(false) };
@@ -67,6 +69,7 @@ impl ScandirIterator {
             Ok(true)
         });
         (self.next, self.name_start) = (0, 0);
+        // The descriptor is closed as soon as nothing can follow.
         if !matches!(read, Ok(true)) {
             self.listing = None;
         }
@@ -87,6 +90,7 @@ impl ScandirIterator {
             }
         }
         let (end, inode, kind) = self.entries[self.next];
+        // Only now an object: a caller that stops early pays for the entries that it saw.
         let name = self.naming.object(py, &self.names[self.name_start..end])?.unbind();
         (self.next, self.name_start) = (self.next + 1, end);
         let directory = self.directory.clone_ref(py);
@@ -135,6 +139,7 @@ pub(crate) struct DirEntry {
 impl DirEntry {
     /// `true` if the entry, or the file it links to, has a type that `stat.NAME` accepts.
     fn is(&self, py: Python<'_>, kind: FileType, follow_symlinks: bool, name: &str) -> PyResult<bool> {
+        // A known type answers at once; only links that are followed, and unknown types, need a call.
         if self.kind != FileType::Unknown && !(follow_symlinks && self.kind == FileType::Symlink) {
             return Ok(self.kind == kind);
         }
@@ -186,6 +191,7 @@ impl DirEntry {
     /// Result of `os.stat`, kept after the first call.
     #[pyo3(signature = (*, follow_symlinks=true))]
     fn stat(&self, py: Python<'_>, follow_symlinks: bool) -> PyResult<Py<PyAny>> {
+        // Other types have no target, so both results are one.
         let follows = follow_symlinks && matches!(self.kind, FileType::Symlink | FileType::Unknown);
         let kept = if follows { &self.followed } else { &self.itself };
         if let Some(status) = kept.get() {

@@ -1,4 +1,11 @@
 //! Streams of record batches for Python: the Arrow PyCapsule interface, and an iterator of batches.
+//!
+//! ```text
+//! Source (next: a batch) -> Stream -> iterator of Batch               errors as raised
+//!                              `----> Consumed -> ArrowArrayStream      errors as text; Ctrl-C in the main thread
+//! ```
+//!
+//! A stream is consumed once, by one consumer: its source moves out of it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -51,6 +58,7 @@ impl Stream {
     }
 }
 
+/// The schema is wanted before and after the stream is consumed.
 fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(&**schema).map_err(value_error)?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
@@ -81,8 +89,11 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        // Taken for the time of reading: another thread finds the stream empty and ends, instead of
+        // waiting.
         let Ok(mut source) = self.take() else { return Ok(None) };
         let batch = py.detach(|| source.next())?;
+        // Not put back after the end or an error, so the iterator stays at its end.
         if batch.is_some() {
             *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
         }
@@ -116,6 +127,7 @@ impl Batch {
     }
 }
 
+/// Source in the hands of a consumer in C, which may call it from any thread.
 struct Consumed {
     schema: SchemaRef,
     source: Box<dyn Source>,

@@ -1,4 +1,8 @@
 //! Tasks of jobs on many machines, and the schedule that hands them out. Both travel as text; `megadir/_driver.py` starts them.
+//!
+//! ```text
+//! driver: Schedule.next -> task (JSON) -> run_task on any machine -> outcome (JSON) -> Schedule.finished -> journal
+//! ```
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +20,7 @@ use crate::usage::rows_table;
 
 type Counted = (u64, u64, u64, u64, u64);
 
+/// Texts of tasks come from the driver, and are checked as any input is.
 fn malformed(what: &str, error: &serde_json::Error) -> PyErr {
     PyValueError::new_err(format!("no {what}: {error}"))
 }
@@ -28,6 +33,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
+    /// Calls are short and never wait, so the lock is held with the interpreter's.
     fn lock(&self) -> MutexGuard<'_, megadir_tasks::Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,6 +72,7 @@ impl Schedule {
     fn replayed(&self, lines: Vec<String>) -> PyResult<Self> {
         let replayed = megadir_tasks::Schedule::replay(lines.iter().map(String::as_str));
         let replayed = replayed.map_err(|error| exception(&error, self.naming))?;
+        // A journal continues its own job only; budget and depth may differ.
         let (old, new) = (replayed.job(), self.lock().job().clone());
         if (&old.roots, old.kind, &old.folder) != (&new.roots, new.kind, &new.folder) {
             let reason = "the journal is of another job: its trees are others, or were replaced";
@@ -119,6 +126,7 @@ impl Schedule {
         let schedule = self.lock();
         let parts = schedule.parts();
         finish_folder(&folder.path, parts).map_err(|error| exception(&error, folder.naming))?;
+        // Rows that two parts have count once.
         let rows = parts.iter().map(|part| part.rows - part.repeated).sum();
         let failed = parts.iter().map(|part| part.failed).sum();
         Ok((rows, failed, parts.iter().map(|part| part.unread_directories).sum(), parts.len() as u64))
@@ -135,6 +143,7 @@ impl Schedule {
         let sums = self.lock().sums();
         let mut rows: Vec<_> =
             sums.into_iter().map(|sum| (sum.root, sum.path.0.clone(), sum.depth(), sum.figures())).collect();
+        // Trees first, then directories by their entries.
         rows.sort_by_key(|row| {
             (row.2 > 0, std::cmp::Reverse(if row.2 > 0 { row.3.amount.entries } else { 0 }))
         });
@@ -149,6 +158,7 @@ impl Schedule {
 pub(crate) fn run_task(py: Python<'_>, task: &str) -> PyResult<String> {
     let task: Task = serde_json::from_str(task).map_err(|error| malformed("task", &error))?;
     let stop = AtomicBool::new(false);
+    // The driver reports progress for whole tasks.
     let watched = (|| 0, || stop.store(true, Ordering::Relaxed));
     let outcome = attentive(py, None, watched, || run(&task, &stop))?;
     let outcome = outcome.map_err(|error| match error {

@@ -16,6 +16,7 @@ pub(crate) fn duration_s(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> 
         let age_s = quantity::age_s(&text.extract::<String>()?).map_err(|reason| bad(name, &reason))?;
         return Ok(age_s as f64);
     }
+    // A number alone has no unit; the message has lines to copy, with the caller's number.
     if value.cast::<PyDelta>().is_err() {
         let number = number(value).unwrap_or(30);
         let lines = format!(
@@ -42,13 +43,14 @@ pub(crate) fn size_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> 
     };
     let text: String = text.extract()?;
     let bytes = quantity::bytes(&text).map_err(|reason| bad(name, &reason))?;
+    // Text without a unit, which `quantity` takes as bytes, is refused here, as numbers are.
     match text.trim().ends_with(|letter: char| letter.is_ascii_alphabetic()) {
         true => Ok(bytes),
         false => Err(bad(name, &format!("'{text}' has no unit: write {name}=\"{bytes}B\""))),
     }
 }
 
-/// Whole number of which text with a unit can be made. `True` is a number for Python, but not for a reader.
+/// Whole number, for a suggestion of text with a unit. `True` is a number for Python, but not for a reader.
 fn number(value: &Bound<'_, PyAny>) -> Option<u64> {
     if value.cast::<PyBool>().is_ok() { None } else { value.extract().ok() }
 }

@@ -56,6 +56,8 @@ pub(crate) fn usage(
     .and_then(|report| table(&report, naming))
 }
 
+/// Parts of a call that both threads use: entries so far, a request to stop, and an exception of the
+/// caller's function.
 #[derive(Default)]
 struct Shared {
     done: AtomicU64,
@@ -75,6 +77,7 @@ struct Reading<'s> {
 }
 
 impl Reading<'_> {
+    /// An exception that stopped the reading is raised after it.
     fn path(&mut self, path: &Path) -> PyResult<()> {
         let naming = self.naming;
         let _ = match Inventory::is_at(path) {
@@ -92,6 +95,7 @@ impl Reading<'_> {
 
     fn inventory(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
         let shared = self.shared;
+        // Progress counts on over all paths.
         let before = shared.done.load(Ordering::Relaxed);
         let mut watch = |read: u64| shared.goes_on(before + read);
         let conditions = (!self.conditions.is_none()).then_some(&self.conditions);
@@ -103,6 +107,7 @@ impl Reading<'_> {
 
     fn tree(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
         let root = Dir::open(path)?;
+        // Space, and the attributes that conditions need.
         let want = Some(Item::WANT | self.conditions.want());
         let options = self.access.walk_options(&root, want, &self.conditions)?;
         let conditions = (!self.conditions.is_none()).then(|| Arc::clone(&self.conditions));
@@ -131,6 +136,7 @@ impl Reading<'_> {
 }
 
 impl Shared {
+    /// `Break` ends the reading at the next event.
     fn goes_on(&self, done: u64) -> ControlFlow<()> {
         self.done.store(done, Ordering::Relaxed);
         if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -156,6 +162,7 @@ fn table(report: &Report, naming: Naming) -> PyResult<Stream> {
 /// Index of the tree, path, depth and figures of a directory.
 type Row = (u32, Vec<u8>, u32, Sum);
 
+/// Sums above the largest `i64` become that number.
 pub(crate) fn rows_table(rows: &[Row], naming: Naming) -> PyResult<Stream> {
     let number = |of: &dyn Fn(&Sum) -> u128| -> ArrayRef {
         let number = |row: &Row| i64::try_from(of(&row.3)).unwrap_or(i64::MAX);

@@ -1,4 +1,7 @@
 //! Numbers with their intervals. Every interval is computed by `megadir-stats`.
+//!
+//! The module gives an estimate and its interval one type, and few rounds one rule: the value stands alone,
+//! without an interval. A figure without an interval supports no verdict.
 
 use megadir_stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -14,6 +17,8 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Median with the order-statistic interval. With too few samples the median stands alone; `None` only
+    /// without samples.
     pub(crate) fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);
         let alone = || Some(Self { value: megadir_stats::median(samples)?, interval: None });
@@ -30,6 +35,7 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
+    /// Value and ends, for the extent of a chart's axis. A figure without an interval has one number.
     pub(crate) fn ends(&self) -> impl Iterator<Item = f64> + use<> {
         let ends = self.interval.map(|range| [range.low, range.high]);
         [self.value].into_iter().chain(ends.into_iter().flatten())
@@ -42,6 +48,8 @@ impl Figure {
     }
 }
 
+// Ends of an interval may be infinite where a test has too few rounds: such an interval becomes none,
+// because JSON has no infinity and a chart no place for it.
 impl From<megadir_stats::Estimate> for Figure {
     fn from(estimate: megadir_stats::Estimate) -> Self {
         Self { value: estimate.value, interval: estimate.interval.bounded() }
@@ -73,6 +81,10 @@ impl From<megadir_stats::Crossing> for Threshold {
     }
 }
 
+/// Smallest number of rounds whose order-statistic interval reaches this confidence: 6 at 95 %.
+///
+/// Found by trying, not by a formula of its own, so that texts always agree with the statistic. The search
+/// is bounded because a confidence close to 1 has no such number in practice.
 pub fn rounds_for_interval(confidence: f64) -> usize {
     const ROUNDS_MAX: u32 = 64;
     let samples: Vec<f64> = (0..ROUNDS_MAX).map(f64::from).collect();

@@ -1,4 +1,7 @@
 //! The formats of a report, as one table.
+//!
+//! Command line, completions and documentation read the table, so a format is added by a row. Writers take
+//! a stream, so that CSV and Parquet of a million samples need no text of all rows in memory.
 
 use std::io::{self, Write};
 
@@ -23,6 +26,8 @@ pub struct Format {
     pub write: fn(&Report, &View, &mut dyn Write) -> io::Result<()>,
 }
 
+/// Space and means of a terminal. Files and pages ignore it, so that they are the same bytes wherever they
+/// are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     pub width: usize,
@@ -31,6 +36,8 @@ pub struct View {
 
 type Writer = fn(&Report, &View, &mut dyn Write) -> io::Result<()>;
 
+/// Constructor of an ordinary row: a text that is always built and that every report has. Rows that differ
+/// replace single fields, which makes the exceptions visible in the table.
 const fn format(
     name: &'static str,
     extension: &'static str,
@@ -40,6 +47,7 @@ const fn format(
     Format { name, extension, description, is_text: true, missing: None, refuses: |_| None, write }
 }
 
+/// In the order of help texts: for reading first, then for other programs.
 pub const FORMATS: &[Format] = &[
     format(
         "screen",
@@ -98,6 +106,8 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
+/// The closures of both builds have one type. A build without Parquet never calls its writer, since callers
+/// print `missing` first; the error is there in case one does not.
 const PARQUET: Format = Format {
     is_text: false,
     #[cfg(not(feature = "parquet"))]
@@ -121,6 +131,7 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
 }
 
 impl Format {
+    /// Whole output as text, for formats with [`Format::is_text`]; empty for a binary one.
     pub fn render(&self, report: &Report, view: &View) -> String {
         let mut bytes = Vec::new();
         let written = (self.write)(report, view, &mut bytes);

@@ -1,4 +1,14 @@
 //! Record with its evaluation.
+//!
+//! ```text
+//! Record -> Index: samples by arm and round -> Summary: numbers -> warnings: doubts -> findings: sentences
+//!                                                   claims taken out <-- Disturbed
+//!                                       only alarms among the findings <-- Incomplete, 0 rounds
+//! ```
+//!
+//! Each step sees only the steps before it, except for the two arrows back: a run that other work disturbed
+//! judges no claim of a source, and a run without a complete round has no answer. Both are applied here and
+//! nowhere else, so that terminal, page and JSON agree on them.
 
 use megadir_record::{Record, Work};
 
@@ -8,6 +18,8 @@ use crate::text;
 use crate::warning::{self, ARM_LEFT_OUT, Advisory, Warning};
 
 /// Size of the published sources, in questions.
+/// Questions of studies are written for this size. Where a run measured another one, its number replaces
+/// the words.
 const PUBLISHED: &str = "a million files";
 
 /// Each part is computed once from the parts before it.
@@ -28,11 +40,15 @@ pub struct Report {
 
 impl Report {
     /// Fails if no round was measured, or the record contradicts itself.
+    /// The record is taken by value: every later step reads it through the report, so no record is
+    /// summarized twice.
     pub fn of(record: Record) -> Result<Self, SummaryError> {
         let index = Index::of(&record)?;
         let rounds = Rounds::new(&record, &index);
         let mut summary = summarize(&record, &rounds)?;
         let warnings = warning::advise(&record, &summary, &rounds);
+        // The claims leave the summary before the findings are derived. So no sentence compares a number
+        // with a claim, and one sentence gives the reason.
         // A run that must not be used judges no claim.
         let is_disturbed =
             warnings.iter().any(|advisory| matches!(advisory.warning, Warning::Disturbed { .. }));
@@ -46,15 +62,20 @@ impl Report {
         Ok(Self { record, summary, warnings, findings, index })
     }
 
+    /// View of the samples that count, by arm and round. It borrows record and index, and is cheap to make.
     pub(crate) fn rounds(&self) -> Rounds<'_> {
         Rounds::new(&self.record, &self.index)
     }
 
+    /// Times of single operations of a sample, by its place in the record; decoded once, when the report
+    /// was made.
     pub(crate) fn operation_times(&self, place: usize) -> Option<&Times> {
         self.index.times(place)
     }
 
     /// With the number of files that was measured, which differs from the source's.
+    /// Three forms: the question with this run's number in place of the source's; unchanged, if the plan
+    /// has no number of files; otherwise with the number in a sentence of its own.
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;
         let measured = self.measured();
@@ -71,6 +92,8 @@ impl Report {
     }
 
     fn measured(&self) -> String {
+        // Several data sets are summed up by the smallest and the largest. Entries of an existing directory
+        // may be of any type, so they are not called files.
         let plan = &self.record.header.plan;
         let entries = || plan.data.iter().map(|data| data.entries);
         let (least, most) = (entries().min().unwrap_or(0), entries().max().unwrap_or(0));
@@ -92,6 +115,7 @@ impl Report {
         format!("{number} {files}{}", if each { " a process" } else { "" })
     }
 
+    /// Sentences of the findings that lead, or the reason why there are none. Never empty.
     pub fn answer(&self) -> String {
         let findings: Vec<&str> = self.first_findings().iter().map(|finding| finding.text.as_str()).collect();
         if findings.is_empty() { self.without_answer() } else { findings.join(" ") }
@@ -102,6 +126,8 @@ impl Report {
         self.warnings.iter().any(|advisory| advisory.loud)
     }
 
+    /// Reason in place of an answer. A run whose other arms were left out compares nothing, and the note on
+    /// the first of them has the cause.
     pub(crate) fn without_answer(&self) -> String {
         if self.warnings.iter().any(|advisory| is_of_no_round(&advisory.warning)) {
             return "No round was completed, so there is no answer.".to_owned();
@@ -112,11 +138,14 @@ impl Report {
         }
     }
 
+    /// Findings that are printed with a group's table. Alarms are left out, since they are above all
+    /// tables.
     pub(crate) fn of_group<'a>(&'a self, group: &'a GroupSummary) -> impl Iterator<Item = &'a Finding> {
         let is_of = move |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
         self.findings.iter().filter(is_of)
     }
 
+    /// Findings that answer the question of the study; the same ones on every format.
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {
         finding::first(&self.summary, &self.findings)
     }

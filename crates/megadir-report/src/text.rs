@@ -1,4 +1,9 @@
 //! Numbers as text, the same in every format. An interval has the unit and the decimals of its value.
+//!
+//! Three significant digits are enough for a time, since intervals of a good run are about a per cent wide.
+//! The unit is chosen after rounding, so that 999.6 ns does not become `1000 ns`. Texts never decide:
+//! verdicts are made from numbers, and only the decimals of a ratio depend on them, so that an interval
+//! that excludes 1 is also printed as one that does.
 
 use megadir_record::NameScheme;
 
@@ -7,6 +12,8 @@ use megadir_stats::Interval;
 
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
+/// A difference below 0.01 % is printed as such at most; more digits would suggest a precision that no run
+/// has.
 const RATIO_DECIMALS_MAX: usize = 4;
 
 /// `1.23 µs`.
@@ -18,6 +25,8 @@ pub fn time(ns: f64) -> String {
 /// `412 ms [410, 415]`.
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else { return time(figure.value) };
+    // A difference of two arms may be nearly zero with a wide interval. The unit then follows the ends,
+    // because a value of 0.3 ns would print ends of milliseconds in nanoseconds.
     let lost = figure.value.abs() < 0.5 * (high - low);
     let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
     let (unit, scale) = time_unit(scale_of);
@@ -36,6 +45,7 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
 
 /// `1.85x faster`.
 pub fn speed(ratio: f64) -> String {
+    // Both directions are a factor above 1, which is easier to compare than 1.85x faster with 0.54x slower.
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
     // More digits than three if needed to show a difference from 1.
     let places = decimals(times).max(apart_from_one(times));
@@ -48,12 +58,14 @@ pub fn share(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else {
         return format!("{} %", percent(figure.value, 0));
     };
+    // Small shares with narrow intervals would print as equal numbers without a decimal.
     let places = usize::from(high - low < 0.01 && figure.value.abs() < 0.095);
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
 }
 
 /// `23 %`, `0.30 %`.
 pub fn share_alone(fraction: f64) -> String {
+    // Two significant digits, one fewer than a time has.
     let percent = 100.0 * fraction;
     format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
 }
@@ -61,6 +73,8 @@ pub fn share_alone(fraction: f64) -> String {
 /// `23 % [21, 25]`, `80 % [61, never]`.
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
+    // Ends may be no number at all: listing was faster at all measured shares, or at none. Only two numbers
+    // can ask for more decimals.
     let percent = 100.0 * share;
     let least = decimals(percent).saturating_sub(1);
     let places = match (low, high) {
@@ -77,6 +91,8 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
+/// Position of a threshold by the ends of its interval, as the end of a sentence. An open end is described
+/// by the shares that were measured, since nothing is extrapolated.
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
         ("below the smallest share that was asked for", "above the largest share that was asked for");
@@ -108,6 +124,7 @@ pub(crate) fn per_second(figure: &Figure) -> String {
 /// `1.01 [0.99, 1.03]`.
 pub fn exponent(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else { return fixed(figure.value, 2) };
+    // Decimals as for a ratio: an exponent is judged by its distance from 1, too.
     let places = ratio_decimals(figure.value, high - low);
     format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
 }
@@ -124,10 +141,13 @@ pub fn percent(value: f64) -> String {
 
 /// Chosen, not measured: `95 %`.
 pub fn chosen(fraction: f64) -> String {
+    // Bands, confidences and tolerances are exact numbers of a plan: `3 %`, not `3.00 %`.
     let digits = format!("{:.2}", 100.0 * fraction);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// Thousands in groups, as everywhere in megadir: the record's function is used, so that names of arms and
+/// texts agree.
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
 }
@@ -183,6 +203,8 @@ pub(crate) fn divided(all: &str, parts: &[(u64, &str)]) -> String {
 }
 
 /// In the order of their first values.
+/// Groups values by a key without sorting: tables keep the order of the plan. Quadratic in the number of
+/// keys, which are few.
 pub(crate) fn grouped<K: PartialEq, V>(values: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in values {
@@ -210,10 +232,12 @@ pub fn capital(text: &str) -> String {
 }
 
 fn time_unit(ns: f64) -> (&'static str, f64) {
+    // Powers of ten in groups of three are the units; below 1 ns and above 1000 s the last unit stays.
     let unit = magnitude(ns).div_euclid(3).clamp(0, 3);
     TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
 }
 
+/// Three significant digits, at most three decimals.
 fn decimals(value: f64) -> usize {
     usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
 }
@@ -226,6 +250,7 @@ fn magnitude(value: f64) -> i32 {
 }
 
 fn ratio_decimals(value: f64, width: f64) -> usize {
+    // At least two decimals below 10, so that a column of ratios is aligned and easily compared.
     let least = if value.abs() < 10.0 { 2 } else { 1 };
     resolving(width).clamp(least, RATIO_DECIMALS_MAX)
 }
@@ -241,6 +266,7 @@ fn resolving(width: f64) -> usize {
     if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil().max(0.0) as usize } else { 3 }
 }
 
+/// "-0.00" has a sign without a number behind it.
 fn fixed(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));

@@ -1,5 +1,9 @@
 //! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked (as in "How
 //! SQLite Is Tested", section 3).
+//!
+//! ```text
+//! call 0: open    call n: n-th next_batch    fails_at = n: the call n returns the error, all later ones None
+//! ```
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +12,7 @@ use megadir::{Backend, Batch, BatchBuilder, Dir, Error, FileType, ReadOptions, R
 
 use crate::seen::Seen;
 
+/// `error` is a function, since an error cannot be cloned and each failure needs one.
 pub struct Faulty {
     inner: &'static dyn Backend,
     fails_at: u64,
@@ -15,6 +20,8 @@ pub struct Faulty {
     done: Arc<Mutex<Done>>,
 }
 
+/// Names that were passed on before the failure, and `true` if it happened. A count that is too large never
+/// fails, which ends the loops of the suites.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
     pub given: BTreeSet<Vec<u8>>,
@@ -72,6 +79,7 @@ impl Backend for Faulty {
         self.inner.probe(directory)
     }
 
+    /// The inner backend is opened first, so that a failing opening has something to leak.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         let inner = self.inner.open(directory, options)?;
         if self.fails_at == 0 {
@@ -104,6 +112,7 @@ impl Reader for FaultyReader {
             return fail(&self.done, self.error);
         }
         let batch = self.inner.next_batch();
+        // The end counts as a call, too: errors at the end of a directory are cases of their own.
         self.ended = !matches!(batch, Ok(Some(_)));
         if let Ok(Some(batch)) = &batch {
             let names = batch.entries().map(|entry| Seen::of(&entry).name);
@@ -117,6 +126,7 @@ impl Reader for FaultyReader {
     }
 }
 
+/// Reader that hides the types of its entries, as directories of some file systems do.
 pub struct Untyped {
     inner: Box<dyn Reader>,
     builder: BatchBuilder,
@@ -134,6 +144,7 @@ impl Reader for Untyped {
         self.builder.clear();
         for entry in batch {
             let cookie = entry.cookie.unwrap_or(0);
+            // A refused entry would make the test lose names.
             assert!(self.builder.push(entry.name, entry.inode, FileType::Unknown, cookie));
         }
         Ok(Some(self.builder.batch()))

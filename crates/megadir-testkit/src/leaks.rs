@@ -28,6 +28,7 @@ pub fn descriptors_below(directory: &Path) -> usize {
 }
 
 #[cfg(target_os = "linux")]
+/// The library names its threads; others belong to the harness.
 pub fn library_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     tasks

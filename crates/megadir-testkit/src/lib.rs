@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Repeats an attempt until it succeeds or [`PATIENCE`] ends; returns its last result.
+/// The limit is no expectation: on a machine under load a short one would fail tests that are right.
 pub fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let deadline = Instant::now() + PATIENCE;
     loop {

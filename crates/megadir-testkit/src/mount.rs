@@ -1,5 +1,11 @@
 //! Private file systems for one test, on loop devices over sparse images, and one that never answers (root, Linux).
 //! Dropping the value unmounts.
+//!
+//! ```text
+//! Recipe: mkfs words, options, tune -> image (sparse) -> loop device -> mount below a scratch directory
+//! remount: unmount, wait until no other namespace has it -> change(image) -> mount again
+//! drop: unmount, detach the device, remove image and directory
+//! ```
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -85,6 +91,8 @@ pub const BTRFS: Recipe = Recipe {
     ..TMPFS
 };
 
+// The fields are dropped in their order, but `detach` runs first, since a mounted directory cannot be
+// removed.
 #[derive(Debug)]
 pub struct Mount {
     recipe: Recipe,
@@ -100,6 +108,7 @@ impl Mount {
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
         let shared = Path::new("/dev/shm");
         let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
+        // At most half of the free memory, because several mounts exist at once.
         match free_bytes.min(available_bytes()) / 2 >= recipe.image_bytes {
             true => Self::make_below(recipe, shared),
             false => Self::make_below(recipe, &std::env::temp_dir()),
@@ -131,6 +140,7 @@ impl Mount {
         self.scratch.path().join("image")
     }
 
+    /// Unmounts, lets `change` edit the image, and mounts again. On tmpfs nothing is left after that.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
         let disk = self.disk.take();
         self.detach()?;
@@ -144,6 +154,7 @@ impl Mount {
         self.attach()
     }
 
+    /// Words of the recipe, with the image as the last argument.
     fn on_image(&self, words: &[&str]) -> Result<(), String> {
         let Some((name, options)) = words.split_first() else { return Ok(()) };
         let image = self.image();
@@ -158,6 +169,7 @@ impl Mount {
 
     fn attach(&mut self) -> Result<(), String> {
         let cannot = |error: std::io::Error| format!("{}: {error}", self.recipe.name);
+        // tmpfs gets limits, since its defaults depend on the memory of the machine.
         let options: &[&str] = match self.recipe.mkfs {
             [] => &["noatime", "size=1G", "nr_inodes=1M"],
             _ => &["noatime"],
@@ -173,6 +185,7 @@ impl Mount {
         Ok(())
     }
 
+    /// State is cleared even if unmounting fails, so that a drop does not try it a second time.
     fn detach(&mut self) -> Result<(), String> {
         let detached = unmount(&self.path());
         self.mounted = false;
@@ -190,6 +203,7 @@ impl Drop for Mount {
 }
 
 #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
+// A panic in a drop would hide the failure of the test.
 pub(crate) fn tell(dropped: Result<(), String>) {
     if let Err(why) = dropped {
         eprintln!("{why}");
@@ -251,6 +265,8 @@ pub struct Hanging {
 }
 
 impl Hanging {
+    /// The kernel's first request to the FUSE server is never read, so all later calls wait for the answer
+    /// to it.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");
@@ -275,6 +291,7 @@ impl Hanging {
     }
 }
 
+// Detached first: closing the connection then fails all calls that still wait.
 impl Drop for Hanging {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);

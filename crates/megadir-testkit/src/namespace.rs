@@ -1,5 +1,10 @@
 //! Network namespaces for the servers of one test, isolated both ways, or for two hosts, and the servers' programs.
 //! Needs root.
+//!
+//! ```text
+//! Namespace: lo with 10.99.0.1               TwoHosts: host-a 10.99.1.1 ---- cable (veth) ---- 10.99.1.2 host-b
+//! server and client of one test                        names by unshare --uts; one file system for both
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +20,12 @@ use crate::patiently;
 /// Some servers refuse 127.0.0.1.
 pub(crate) const ADDRESS: &str = "10.99.0.1";
 
+/// Name of a namespace below /run/netns; removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Namespace(String);
 
 impl Namespace {
+    /// Process and number make it unique among tests that run at once.
     pub(crate) fn make() -> Result<Self, String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -64,6 +71,8 @@ impl TwoHosts {
             run(host.command("ip").args(["address", "add", &format!("{address}/24"), "dev", "cable"]))?;
             run(host.command("ip").args(["link", "set", "cable", "up"]))?;
         }
+        // Stands in for ssh: options are skipped, and the host's name selects a namespace. Launchers of MPI
+        // start their processes with it.
         let script = format!(
             "#!/bin/bash\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n\
              case $host in {}) at={}; name=host-a;; *) at={}; name=host-b;; esac\n\
@@ -91,6 +100,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// Ends the process of a file with an ID, and waits until it has ended; else its files would be removed
+/// below it.
 pub(crate) fn end(file: &Path) -> Result<(), String> {
     let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let process = number.trim().parse().ok().and_then(Pid::from_raw);

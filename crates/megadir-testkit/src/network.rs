@@ -1,5 +1,10 @@
 //! Network file systems for one test: servers and client in a network namespace that is isolated both ways.
 //! Dropping the value ends everything. Needs root and Debian packages.
+//!
+//! ```text
+//! MooseFS    mfsmaster <- mfschunkserver        GlusterFS   glusterfsd first, glusterfsd second
+//!                 `---- mfsmount (FUSE)                          `---- glusterfs (FUSE): distribute
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +42,7 @@ impl NetworkMount {
         Self::moosefs_with(&[])
     }
 
+    /// Without caches, a second client sees changes of the first at once.
     pub fn moosefs_without_caches() -> Result<Self, String> {
         Self::moosefs_with(&["-o", "mfsattrcacheto=0,mfsentrycacheto=0,mfsdirentrycacheto=0"])
     }
@@ -136,6 +142,7 @@ impl NetworkMount {
         Ok(mount)
     }
 
+    /// Servers and client differ in program, name and last words only.
     fn gluster(&self, program: &str, name: &str, volumes: &str, more: &[&str]) -> Result<(), String> {
         let words = self.gluster_words(program, name, volumes, more)?;
         self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>())
@@ -159,6 +166,7 @@ impl NetworkMount {
         self.scratch.path().join("root")
     }
 
+    /// Everything that may be missing is asked for first, so that a machine without it starts no server.
     fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
         missing(&[programs, &["ip", "nsenter"]].concat(), &format!("{packages}, iproute2, util-linux"))?;
         let scratch = scratch("megadir-network-", &std::env::temp_dir())?;
@@ -182,6 +190,7 @@ impl NetworkMount {
         Ok(path)
     }
 
+    /// The first client has the files `client.*`; a further one gets files with a number.
     fn attach(&mut self, path: &Path) -> Result<(), String> {
         let (first, shown) = (self.path().display().to_string(), path.display().to_string());
         // A client refuses the files of another one.
@@ -196,6 +205,7 @@ impl NetworkMount {
         let cannot = |why: String| format!("{}: {why}", words[0]);
         patiently(|| self.inside(&words)).map_err(cannot)?;
         self.mounted.push(path.to_owned());
+        // A mount may answer before its servers are connected: only a file that appears proves it.
         let file = path.join("first");
         let appears = || match std::fs::write(&file, "content") {
             Ok(()) if file.exists() => Ok(()),
@@ -209,6 +219,7 @@ impl NetworkMount {
 
 impl Drop for NetworkMount {
     fn drop(&mut self) {
+        // Clients first, and lazily; then the servers, the last one first.
         for path in &self.mounted {
             tell(run(Command::new("umount").arg("--lazy").arg(path)));
         }

@@ -17,6 +17,7 @@ pub fn assert_output(output: &Output, code: i32, words: &str) {
 pub fn golden(directory: &str, file: &str, text: &str) {
     let path = Path::new(directory).join(file);
     if std::env::var_os("MEGADIR_BLESS").is_some_and(|value| value == "1") {
+        // Written first and compared then, so that a golden that cannot be written fails as well.
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();

@@ -8,6 +8,7 @@
 use std::io::Write;
 
 /// Unwraps a `Result<T, String>`, or ends the test as not run; panics if `MEGADIR_REQUIRE_ALL=1`.
+/// A macro, because only the test may return from the test.
 #[macro_export]
 macro_rules! require {
     ($needed:expr) => {
@@ -21,6 +22,7 @@ macro_rules! require {
     };
 }
 
+/// Found on the path as a file; the tool is not started.
 pub fn have(tool: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
@@ -60,6 +62,7 @@ fn note(word: &str, test: &str, why: &str) {
     let line = format!("{word}: {test}: {}\n", why.trim().replace('\n', "; "));
     eprint!("{line}");
     if let Some(log) = std::env::var_os("MEGADIR_NOT_RUN_LOG") {
+        // Appended, since many processes of tests write to one log.
         let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
         // Lines of concurrent tests must not mix.
         log.write_all(line.as_bytes()).unwrap();

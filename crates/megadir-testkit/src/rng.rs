@@ -3,6 +3,7 @@
 use megadir_stats::permutation::SplitMix64;
 pub use megadir_stats::permutation::mix;
 
+/// A generator with a seed: the same test sees the same numbers everywhere.
 #[derive(Clone, Debug)]
 pub struct Rng(SplitMix64);
 

@@ -3,7 +3,7 @@
 use megadir::{Backend, Dir, Entry, Error, FileType, ReadOptions, Reader, Result};
 
 /// One entry as a reader returned it. Two readers of the same directory must agree on name, inode and kind;
-/// the cookie and the length of the record exist only in raw listings, and the order of the fields is that of
+/// the cookie and the length of the record exist only in raw listings, and the fields are in the order of
 /// sorting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
@@ -33,6 +33,7 @@ impl Seen {
     }
 }
 
+/// Result of a reader that was read to its end or its error.
 #[derive(Debug)]
 pub struct Drained {
     pub seen: Vec<Seen>,
@@ -56,6 +57,7 @@ pub fn drain(reader: &mut dyn Reader) -> Drained {
         Ok(())
     };
     let error = read().err();
+    // A reader that continues after its end would make a loop endless.
     for _ in 0..3 {
         let after = reader.next_batch();
         assert!(matches!(after, Ok(None)), "after {error:?} came {after:?}");
@@ -84,6 +86,8 @@ pub fn identities(seen: &[Seen]) -> Vec<Identity> {
 }
 
 pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: &str) {
+    // Both sides are sorted, so a name is looked up; a whole listing of a million entries would hide the
+    // difference.
     if found == expected {
         return;
     }
@@ -99,6 +103,7 @@ pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: 
     );
 }
 
+/// The standard library's listing of the same directory, with types resolved.
 pub fn oracle(directory: &Dir) -> Vec<Identity> {
     let std = megadir::backend("std").unwrap();
     let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(128 << 10) };

@@ -1,4 +1,8 @@
 //! Slurm on this machine alone, in a network namespace. Dropping the value ends it. Needs root and Debian packages.
+//!
+//! ```text
+//! munged (key, socket) <- slurmctld <- slurmd      one node, in a namespace; srun by `command`
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +13,7 @@ use crate::mount::{run, scratch, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 use crate::patiently;
 
+/// Length of munge's key.
 const KEY_BYTES: usize = 1024;
 
 #[derive(Debug)]
@@ -69,6 +74,7 @@ impl Slurm {
         Ok(slurm)
     }
 
+    /// Programs find the configuration by a variable, so that an installed Slurm is not asked.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.namespace.command(program);
         command.env("SLURM_CONF", self.scratch.path().join("slurm.conf"));
@@ -78,6 +84,7 @@ impl Slurm {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
+        // The last one that was started ends first.
         self.servers.iter().rev().for_each(|server| tell(end(server)));
     }
 }

@@ -1,4 +1,9 @@
 //! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no memory.
+//!
+//! ```text
+//! seed, index --mix--> 16 hex digits --Names--> name        Kinds --> type
+//! ensure: NAME.partial -> fill -> rename to NAME            a tree is whole or not there
+//! ```
 
 #[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
@@ -8,6 +13,7 @@ use megadir::FileType;
 
 use crate::rng::mix;
 
+// No list of entries is kept anywhere: a test computes the names that it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flat {
     pub entries: u64,
@@ -76,6 +82,7 @@ impl Flat {
     pub fn name(&self, index: u64) -> Vec<u8> {
         let number = mix(index.wrapping_add(mix(self.seed)));
         let hex = format!("{number:016x}").into_bytes();
+        // Filled up to a length with a letter that changes with the index.
         let filled = |to: usize| [&hex[..], &vec![b'a' + (index % 26) as u8; to - hex.len()]].concat();
         match self.names {
             Names::Plain => hex,
@@ -94,6 +101,7 @@ impl Flat {
                 let byte = [any_byte(index)];
                 [&byte, &hex[..], &byte].concat()
             }
+            // `...` is a name, unlike `.` and `..`, and easily skipped by mistake.
             Names::Dotfiles if index == 0 => b"...".to_vec(),
             Names::Dotfiles => [&b"..."[..1 + (index % 3) as usize], &hex].concat(),
             Names::Unicode => ["é漢😀".as_bytes(), &hex, "ß字".as_bytes()].concat(),
@@ -167,6 +175,7 @@ pub struct Maker {
     directory: PathBuf,
 }
 
+// Works relative to a descriptor where the system allows it.
 impl Maker {
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
@@ -191,6 +200,7 @@ impl Maker {
             FileType::Socket => mknodat(directory, path, Kind::Socket, mode, 0),
             _ => mknodat(directory, path, Kind::RegularFile, mode, 0),
         };
+        // Other errors than an illegal sequence mean that the test is wrong.
         match made {
             Ok(()) => true,
             Err(rustix::io::Errno::ILSEQ) => false,

@@ -1,4 +1,7 @@
 //! Runs code as a user without privileges: root is refused nothing, so proves nothing about permissions.
+//!
+//! On Linux, privileges belong to a thread. A thread of its own drops them for good, and the test's thread
+//! keeps its own.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,6 +10,7 @@ use megadir::Dir;
 use rustix::fs::RawDir;
 use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, getrlimit, setrlimit};
 
+/// User and group without any rights, as Debian numbers them.
 pub const NOBODY: u32 = 65534;
 
 /// In its own thread, which passes no privileges on.
@@ -22,6 +26,7 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
             }
             run()
         });
+        // A panic of the closure is the panic of the caller.
         match thread.join() {
             Ok(value) => value,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -35,7 +40,8 @@ pub fn with_threads_left<T: Send>(more: u64, run: impl FnOnce() -> T + Send) -> 
     if !geteuid().is_root() {
         return Err("only root can become a user without other threads".to_owned());
     }
-    // The system counts the threads of all processes, and for a moment those that were joined: no other call has this user.
+    // The system counts the threads of all processes, and joined threads for a moment: no other call has
+    // this user.
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let user = Uid::from_raw((1 << 30) + (CALLS.fetch_add(1, Ordering::Relaxed) << 22) + std::process::id());
     let before = getrlimit(Resource::Nproc);

@@ -1,6 +1,10 @@
 //! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in `target/book`,
 //! with every link checked. Pages link by their places in the repository, so they are copied to `target/book-source` in the
 //! same places, with every file that they link to.
+//!
+//! ```text
+//! docs/SUMMARY.md -> pages -> target/book-source/src, with the files they link to -> mdbook -> target/book -> check_links
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,6 +18,7 @@ use crate::process::{self, CratesIo, Workspace};
 /// Built from source once for each machine: Debian has no package.
 const MDBOOK: CratesIo = CratesIo { package: "mdbook", program: "mdbook", version: "0.5.4" };
 
+/// First page of the book: the pages keep their places in the repository, and the first one is in docs/.
 const FIRST: &str = "<!DOCTYPE html>\n<title>megadir</title>\n<meta http-equiv=\"refresh\" \
                      content=\"0; url=docs/index.html\">\n<a href=\"docs/index.html\">Start here</a>\n";
 
@@ -48,6 +53,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     let (_, messages) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
     // mdBook copies the first page there, whose links begin in docs/.
     files::write(&book.join("index.html"), FIRST)?;
+    // mdBook reports some faults as warnings only, and succeeds.
     if let Some(line) = messages.lines().find(|line| line.contains("WARN") || line.contains("ERROR")) {
         return Err(format!("mdbook: {line}"));
     }
@@ -56,17 +62,20 @@ pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
 
 fn copy_pages(root: &Path, source: &Path) -> io::Result<()> {
     let summary = fs::read_to_string(root.join("docs/SUMMARY.md"))?;
+    // Links of the summary are relative to docs/, all other links to the page that has them.
     let pages: Vec<PathBuf> = links(&summary).map(|link| plain(&Path::new("docs").join(link))).collect();
     let mut files: BTreeSet<PathBuf> = pages.iter().cloned().collect();
     for page in &pages {
         let text = fs::read_to_string(root.join(page))?;
         let folder = page.parent().unwrap_or(Path::new(""));
         let linked = links(&text).map(|link| plain(&folder.join(link.split('#').next().unwrap_or(link))));
+        // Only files: a link to a folder has no page.
         files.extend(linked.filter(|path| root.join(path).is_file()));
     }
     for file in &files {
         let copy = source.join("src").join(file);
         copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+        // Pages are text, with links that follow the names of the book; everything else is copied as bytes.
         match pages.contains(file) {
             true => fs::write(indexed(&copy), renamed(&fs::read_to_string(root.join(file))?))?,
             false => drop(fs::copy(root.join(file), copy)?),
@@ -88,11 +97,14 @@ fn indexed(path: &Path) -> PathBuf {
     if path.ends_with("README.md") { path.with_file_name("index.md") } else { path.to_owned() }
 }
 
+/// Targets of Markdown links within the repository. Addresses and anything with a space, such as code with
+/// brackets, are no links to a file.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
 }
 
+/// The path without `.` and `..`, by its parts: the file need not exist.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -104,6 +116,7 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
+/// Parts of a page that other pages can name, and its own links.
 struct Page {
     ids: BTreeSet<String>,
     links: Vec<String>,
@@ -114,6 +127,7 @@ fn check_links(book: &Path) -> Result<String, String> {
     read_pages(book, &mut pages).map_err(files::cannot("read", book))?;
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (path, page) in &pages {
+        // Links with a colon are addresses, which may be unreachable without being wrong.
         for link in page.links.iter().filter(|link| !link.contains(':')) {
             count += 1;
             let (file, id) = link.split_once('#').unwrap_or((link, ""));
@@ -145,6 +159,7 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<
             let text = fs::read_to_string(&path)?;
             let ids = values(&text, "id").collect();
             let links = values(&text, "href").chain(values(&text, "src")).collect();
+            // The page for missing addresses has links of another form.
             if path.file_name().is_some_and(|name| name != "404.html") {
                 pages.insert(path, Page { ids, links });
             }
@@ -153,6 +168,7 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<
     Ok(())
 }
 
+/// By text and not by a parser: mdBook writes attributes in one form.
 fn values<'t>(text: &'t str, attribute: &str) -> impl Iterator<Item = String> + use<'t> {
     let begin = format!(" {attribute}=\"");
     let rests: Vec<&str> = text.split(&begin).skip(1).collect();

@@ -1,10 +1,13 @@
 //! Files and folders of tasks, with errors that name them.
+//!
+//! Tasks end with one message, which must name the path: the errors of the standard library do not.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+/// For `map_err`: `cannot ACTION PATH: reason`.
 pub(crate) fn cannot(action: &str, path: &Path) -> impl FnOnce(io::Error) -> String {
     move |error| format!("cannot {action} {}: {error}", path.display())
 }
@@ -33,6 +36,7 @@ pub(crate) fn create_folder(folder: &Path) -> Result<(), String> {
 }
 
 /// Does nothing if there is none.
+/// A folder may be missing after an interrupted task.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), String> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", folder)(error)),
@@ -45,6 +49,7 @@ pub(crate) fn recreate_folder(folder: &Path) -> Result<(), String> {
     create_folder(folder)
 }
 
+/// Removed when dropped.
 pub(crate) fn temporary_folder(parent: &Path) -> Result<TempDir, String> {
     tempfile::tempdir_in(parent).map_err(cannot("create a folder in", parent))
 }

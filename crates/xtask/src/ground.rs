@@ -1,5 +1,12 @@
-//! `cargo xtask ground`: what every command does on every kind of file system, as docs/ground.md. The rows are results of the tests
-//! `ground::` of the program: those of this machine's kernel and FUSE servers here, the others in the emulated machine.
+//! `cargo xtask ground`: what every command does on every kind of file system, as docs/ground.md. The rows
+//! are results of the tests
+//! `ground::` of the program: on file systems of this machine's kernel and FUSE servers here, on all others
+//! in the emulated machine.
+//!
+//! ```text
+//! tests ground:: -> tab-separated rows (native) --+-> sorted by name -> docs/ground.md
+//! emulated machine, or the page's own rows -------+     messages below the table, each once
+//! ```
 
 use std::fmt::Write;
 
@@ -27,6 +34,7 @@ const COLUMNS: [&str; 8] = [
     "reshard",
     "remove",
 ];
+/// Appended to the version, and found by it when the page is read again.
 const EMULATED: &str = " (emulated)";
 
 const HEAD: &str = "# What each command does on each file system
@@ -52,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             rows.extend(emulated.lines().filter_map(|line| Row::parse(line, EMULATED)));
         }
     }
+    // Stable: native rows of a name come before emulated ones.
     rows.sort_by(|left, right| left.name.cmp(&right.name));
     files::write(&page, page_of(&rows))?;
     println!("{PAGE}: {} file systems", rows.len());
@@ -80,6 +89,7 @@ struct Row {
 impl Row {
     fn parse(line: &str, mark: &str) -> Option<Self> {
         let mut fields = line.split('\t').map(str::to_owned);
+        // A line with another number of cells is of an older test.
         let row = Self { name: fields.next()?, version: fields.next()? + mark, cells: fields.collect() };
         (row.cells.len() == COLUMNS.len()).then_some(row)
     }
@@ -89,7 +99,7 @@ impl Row {
     }
 }
 
-/// Rows of the emulated machine in the page as it is.
+/// Rows of the emulated machine in the present page, with their messages taken from the notes.
 fn emulated_rows_of(page: &str) -> Vec<Row> {
     let notes: Vec<&str> = page
         .lines()

@@ -1,4 +1,11 @@
 //! Finding and running other programs; the workspace, by cargo.
+//!
+//! ```text
+//! run      prints the command, passes its output on          output(s)    silent, returns it
+//! start    for a child that is waited for elsewhere          run_at_most  with a limit; output by a file
+//! ```
+//!
+//! Standard input is always empty: a task that asks a question would wait for ever.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+/// The command is printed first, to be repeated by hand.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", show(command));
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot("start", command, &error))?;
@@ -35,6 +43,7 @@ pub(crate) fn wait_at_most(
     command: &Command,
     limit: Duration,
 ) -> Result<ExitStatus, String> {
+    // Polled, since the standard library has no wait with a limit.
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(|error| cannot("wait for", command, &error))? {
@@ -70,6 +79,8 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     }
 }
 
+/// Program of crates.io that is built from source, in one version: results must not change because a tool
+/// did.
 pub(crate) struct CratesIo {
     pub(crate) package: &'static str,
     pub(crate) program: &'static str,
@@ -77,6 +88,7 @@ pub(crate) struct CratesIo {
 }
 
 impl CratesIo {
+    /// By the version that the program prints, and not by a file of cargo's.
     pub(crate) fn is_installed(&self, root: &Path) -> bool {
         let path = root.join("bin").join(self.program);
         let printed = output(Command::new(path).arg("--version")).unwrap_or_default();
@@ -90,6 +102,7 @@ impl CratesIo {
         }
         let mut command = Command::new(cargo());
         command.args(["install", self.package, "--locked", "--force", "--debug", "--version", self.version]);
+        // The tool is built in a folder of its own, not in the workspace's.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env_remove("CARGO_TARGET_DIR");
         run(command.args(options).arg("--root").arg(root))
     }
@@ -122,6 +135,7 @@ impl Workspace {
 
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo());
+        // In the root, whatever folder the task was started in.
         command.current_dir(&self.root).args(words);
         command
     }
@@ -149,6 +163,7 @@ pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("cannot read what `cargo metadata` printed: {error}"))
 }
 
+/// The cargo that runs this task, by the variable that it sets.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -186,6 +201,8 @@ pub(crate) fn cannot(action: &str, command: &Command, error: &std::io::Error) ->
     format!("cannot {action} `{}`: {error}", show(command))
 }
 
+/// As a shell would take it: variables, program, arguments. Only spaces are quoted, since it is read and
+/// rarely repeated.
 pub(crate) fn show(command: &Command) -> String {
     let quote = |text: &std::ffi::OsStr| {
         let text = text.to_string_lossy().into_owned();

@@ -1,13 +1,17 @@
 //! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study `peers`. A missing program is left out of
 //! the study, with a note. `--published` makes the records and pages of the repository again.
+//!
+//! Programs are installed in fixed versions into `target/tools`, and are found before the system's.
 
 use crate::files;
 use crate::process::{self, CratesIo, Workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// For a try by hand; publications have their own.
 const OPTIONS: &str = "--fs ext4,xfs,btrfs --cache warm,fs-cold";
 
+/// Record of the repository, and the options of the run that it comes from.
 struct Publication {
     folder: &'static str,
     options: &'static str,
@@ -48,6 +52,7 @@ static PUBLICATIONS: &[Publication] = &[
 const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
 const PAGES_TEST: &str = "pages::compared::comparisons_on_pages_equal_their_records";
 
+/// Other peers of the study come from the distribution.
 static PEERS: &[CratesIo] = &[
     CratesIo { package: "fd-find", program: "fd", version: "10.5.0" },
     CratesIo { package: "rmz", program: "rmz", version: "3.2.1" },
@@ -77,6 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let tools = workspace.target.join("tools");
     if !args.installed {
         for peer in PEERS {
+            // One program that does not build must not prevent the comparison of the others.
             if let Err(why) = peer.install(&tools, &[]) {
                 eprintln!("xtask: {} is not installed: {why}", peer.program);
             }
@@ -112,9 +118,11 @@ fn publish(
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let mut run = study();
         run.args(["--fs", "ext4"]).args(publication.options.split(' ')).args(size(publication.size));
+        // A seed of its own for all publications, and no names of this machine.
         run.args(["--seed", "1", "--share", "--output"]).arg(record(place));
         process::run(run.current_dir(&folder))?;
     }
+    // Copied when all runs are done, so that an interrupted publication changes nothing.
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let published = workspace.root.join(publication.folder);
         files::copy(&record(place), &published.join("record.jsonl"))?;

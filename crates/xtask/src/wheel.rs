@@ -1,5 +1,9 @@
 //! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`. maturin is installed by pip into
 //! the folder of tools that clones share (`Workspace::tools`). `pip3 --python` needs no pip in the environment, and so no `python3-venv`.
+//!
+//! ```text
+//! program, crates/megadir-python -> maturin build -> wheel with library and command -> Environment::install
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,6 +38,7 @@ pub(crate) struct Environment {
     pub(crate) folder: PathBuf,
 }
 
+// An environment is kept if it is there.
 impl Environment {
     pub(crate) fn at(folder: PathBuf) -> Result<Self, String> {
         Self::of(Path::new("python3"), folder)
@@ -49,6 +54,7 @@ impl Environment {
         Ok(environment)
     }
 
+    /// Made again, so that no library of an earlier run is in it.
     pub(crate) fn bare(interpreter: &Path, folder: PathBuf) -> Result<Self, String> {
         files::remove_folder(&folder)?;
         Self::of(interpreter, folder)
@@ -58,6 +64,7 @@ impl Environment {
         self.folder.join("bin").join(name)
     }
 
+    /// pip of the system installs into the environment.
     pub(crate) fn install(&self, words: &[&str]) -> Result<(), String> {
         let mut command = Command::new("pip3");
         command.arg("--python").arg(self.program("python"));
@@ -69,6 +76,7 @@ impl Environment {
 /// `program` is put into the wheel.
 pub(crate) fn build(workspace: &Workspace, profile: &str, program: &Path) -> Result<PathBuf, String> {
     let package = workspace.root.join("crates/megadir-python");
+    // maturin packs everything below this folder as the wheel's scripts.
     files::copy(program, &package.join("wheel-data/scripts/megadir"))?;
     let wheels = workspace.target.join("wheel");
     files::remove_folder(&wheels)?;
@@ -78,6 +86,7 @@ pub(crate) fn build(workspace: &Workspace, profile: &str, program: &Path) -> Res
     maturin.args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"]);
     maturin.arg(&wheels).env("CARGO_TARGET_DIR", &workspace.target);
     maturin.arg("--manifest-path").arg(package.join("Cargo.toml"));
+    // Only a release must run on older systems; the check needs patchelf.
     if profile != "release" {
         maturin.args(["--auditwheel", "skip"]);
     }

@@ -1,9 +1,13 @@
 //! Number formats: `9 812`, `62.1 k`, `4.71 M`; intervals in one unit.
+//!
+//! Large numbers have three digits for people, since the others of an estimate carry no information;
+//! programs get the exact ones from JSON.
 
 use megadir::limits::Span;
 
 pub(in crate::cmd) use megadir_record::axes::grouped;
 
+/// Up to here all digits are printed.
 const EXACT_MAX: u64 = 99_999;
 /// G, T and P would be taken for bytes.
 const UNITS: [(&str, f64); 5] =
@@ -21,6 +25,8 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
 /// A lower end of less than this part of the figure is printed as 0.00.
 const NOTHING_ONE_IN: u64 = 1_000;
 
+/// The likely value with its bounds, all three in the unit of the likely one, so that they can be compared
+/// without converting.
 pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
@@ -36,6 +42,7 @@ pub(in crate::cmd) fn interval(span: Span) -> String {
     if high > 20 * likely.max(1) {
         return format!("{} [{} to {}]", amount(likely), amount(low), amount(high));
     }
+    // Unit of the upper bound if that is more than four times the likely value.
     let of = if likely < high / 4 { high } else { likely };
     if of.max(likely) < 10_000 {
         return format!("{} [{}, {}]", grouped(likely), grouped(low), grouped(high));
@@ -66,6 +73,7 @@ pub(in crate::cmd) fn seconds(seconds: f64) -> String {
     }
 }
 
+/// The largest unit in which the number has at least one digit before the point after rounding.
 fn unit(number: u64) -> (&'static str, f64) {
     let fits = |unit: &&(&str, f64)| number as f64 >= unit.1 * 0.9995;
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))

@@ -34,9 +34,10 @@ struct Way {
 }
 
 /// Each backend is probed in the directory itself, because a kernel may have a call that the file system or a
-/// container's filter refuses. The policy is asked once for names and once for attributes, so the marked backends are
-/// those that `megadir list` and `megadir list --long` would use. A backend that is unavailable is a line of the
-/// output, not a failure of the command. Text is wrapped only on terminals, since programs read the lines of a pipe.
+/// container's filter refuses. The policy is asked once for names and once for attributes, so the marked
+/// backends are the ones that `megadir list` and `megadir list --long` would use. A backend that is
+/// unavailable is a line of the output, not a failure of the command. Text is wrapped only on terminals,
+/// since programs read the lines of a pipe.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
     let listed = policy::choose_freely(&directory)?;

@@ -1,10 +1,15 @@
 //! Limits repeated error messages: the first few of each kind are printed, the rest counted.
+//!
+//! A directory of a million entries without permission would print a million lines otherwise, and the other
+//! reasons would be lost among them.
 
 use super::amount::grouped;
 
+/// Messages for one reason.
 const PRINTED_MAX: u64 = 10;
 /// End of a reason that holds for each entry of the file system, so that one entry shows it.
 const READ_ONLY: &str = "Read-only file system";
+/// Reasons with a count of their own; entries of further ones are counted together.
 const REASONS_MAX: usize = 20;
 
 pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-mounts enters it)";
@@ -16,6 +21,7 @@ pub(super) struct ErrorLimiter {
     others: u64,
 }
 
+/// `printed` counts messages, `more` the entries without one.
 struct Reason {
     why: String,
     printed: u64,
@@ -34,6 +40,7 @@ impl ErrorLimiter {
         }
     }
 
+    /// `true` if a message is to be printed, for callers that print in another way.
     pub(super) fn take(&mut self, why: &str, entries: u64) -> bool {
         if self.all {
             return true;

@@ -119,8 +119,8 @@ fn check(
 }
 
 /// One line: the layout, how many files fit, and each reason for doubt as a clause of its own. Counts of a whole
-/// check go before those of a sample. Without a layout, the line has the reason, which differs between a tree without
-/// files, a look that ended before it found any, and names that fit nothing.
+/// check go before counts of a sample. Without a layout, the line has the reason, which differs between a
+/// tree without files, a look that ended before it found any, and names that fit nothing.
 fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) -> String {
     if args.json {
         return object(found, named, fit);

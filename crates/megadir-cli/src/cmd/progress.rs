@@ -20,7 +20,9 @@ use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{self, quoted, reason, unexamined};
 
+/// Commands that end sooner print no line, which would only flicker.
 const DELAY: Duration = Duration::from_millis(500);
+/// In a pipe or a log, lines begin later and become rarer, because they stay there.
 const LONG: Duration = Duration::from_secs(10);
 /// 10 s, 1 min, 6 min, 36 min, 3.6 h.
 const AGAIN: u32 = 6;
@@ -29,12 +31,15 @@ const AVERAGED: Duration = Duration::from_secs(5);
 /// Nothing bounds the work.
 const UNKNOWN: u64 = 0;
 
+/// `thread` draws or prints; it is joined on drop, so that no line of it follows the output of the command.
 pub(in crate::cmd) struct Progress {
     counter: Arc<Counter>,
     is_drawn: bool,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Numbers that the work writes and another thread reads. No other data depends on them, so they are
+/// relaxed; only `ended` orders anything.
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Counter {
     done: AtomicU64,
@@ -58,6 +63,8 @@ impl Counter {
         self.total.store(total.unwrap_or(UNKNOWN), Ordering::Relaxed);
     }
 
+    /// A total that was exceeded was an estimate that proved too low; a percentage above 100 would not
+    /// help.
     fn total(&self) -> Option<u64> {
         let total = self.total.load(Ordering::Relaxed);
         (total != UNKNOWN && self.done.load(Ordering::Relaxed) <= total).then_some(total)
@@ -112,6 +119,7 @@ impl Progress {
         &self.counter
     }
 
+    /// For work that counts in a number of its own.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         match self.is_drawn() {
             true => watched(|| self.counter.set(count.load(Ordering::Relaxed)), work),
@@ -185,7 +193,7 @@ impl TreeProgress {
     }
 }
 
-/// In milliseconds, where the file system allows that.
+/// Estimated number of entries, in milliseconds where the file system allows that.
 #[cfg(target_os = "linux")]
 pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
     megadir::estimate(directory).ok().map(|estimate| estimate.entries)
@@ -233,7 +241,7 @@ struct Mention {
     due: Duration,
 }
 
-/// Those that the main thread looks at, while [`mention_due`] is called.
+/// Lines that the main thread looks at, while [`mention_due`] is called.
 static MENTIONED: Mutex<Vec<Mention>> = Mutex::new(Vec::new());
 static IS_LOOKED_AT: AtomicBool = AtomicBool::new(false);
 

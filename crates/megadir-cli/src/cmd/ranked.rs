@@ -78,8 +78,8 @@ impl Parts<'_> {
 ///
 /// `begin` returns a state on rank 0 only; the other ranks serve until rank 0 ends the job, and all leave with one
 /// exit code. An error of rank 0 is printed at once, since a launcher may kill it with the others. Temporary parts
-/// are removed before the last message. A rank that hangs would never receive that message, so the job is then
-/// aborted, as it is after an interrupt.
+/// are removed before the last message. A rank that hangs would never receive that message, so the job is
+/// then aborted as after an interrupt.
 pub(in crate::cmd) fn run(
     work: &Work<'_>,
     concluded: impl FnOnce(&Schedule, Duration, &Interrupt) -> Result<u8, CliError> + Send,

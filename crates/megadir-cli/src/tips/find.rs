@@ -1,5 +1,12 @@
 //! Words of `find` as options of megadir. Options that follow from a value select exactly the same entries, because the line may be one that
 //! removes: `find` counts ages in whole days (`-mtime +30` begins at 31 days) and rounds sizes up (`-size -1M` is empty files only).
+//!
+//! ```text
+//! WORDS:  word of find ─► options (by a function of its value) | the same options always | a note
+//! words of the line ─► pieces ─┬─► line      find's words after a command of megadir: all that can be said
+//!                              ├─► command   a line of find: only if every word has its counterpart
+//!                              └─► misread   -group, which parses as -g roup
+//! ```
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -118,6 +125,7 @@ const WORDS: &[(&str, bool, Means)] = &[
     ("executable", false, Note(NO_CONDITION)),
 ];
 
+/// The default of `list`, which needs no option.
 const FLAT: &str = "--max-depth 1";
 
 /// A word of the command line, and its counterpart.
@@ -158,14 +166,15 @@ pub(super) fn line(of: &Command, command: &str, after: &[&str]) -> Option<String
     Some(line)
 }
 
-/// The whole command line for that of `find`: `list`, or `remove` for `-delete`. `None` if a word has no option of the same meaning.
+/// The whole command line in place of one of `find`: `list`, or `remove` for `-delete`. `None` if a word
+/// has no option of the same meaning.
 pub(super) fn command(program: &Command, after: &[&str]) -> Option<String> {
     let removes = after.contains(&"-delete");
     let command = if removes { "remove" } else { "list" };
     let pieces = pieces(program.find_subcommand(command)?, after);
     let mut options = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.word != "-delete" && piece.word != "-print") {
-        // What is done with the entries by another line is no option.
+        // A use of the entries by another line is no option.
         options.push(piece.options.clone().filter(|form| piece.note.is_none() && !form.starts_with('\''))?);
     }
     if options.is_empty() {
@@ -200,6 +209,8 @@ pub(super) fn misread(of: &Command, command: &str, after: &[&str]) -> Option<Str
     after.iter().any(is_misread).then(|| line(of, command, after)).flatten()
 }
 
+/// Words of find with their values, in order; words that the command has itself are passed over. The words
+/// of `-exec` up to its end are skipped.
 fn pieces(of: &Command, after: &[&str]) -> Vec<Piece> {
     let is_own = |name: &str| of.get_arguments().any(|argument| argument.get_long() == Some(name));
     let (mut pieces, mut is_negated) = (Vec::new(), false);
@@ -233,6 +244,8 @@ fn known(name: &str) -> Option<&'static (&'static str, bool, Means)> {
     WORDS.iter().find(|(word, ..)| *word == name)
 }
 
+/// Only a glob can be negated. `--exclude` leaves out more than `! -name`, and the note names the
+/// difference.
 fn piece(word: &str, means: &Means, value: Option<&str>, is_negated: bool) -> Piece {
     let (options, note) = match means {
         Options(of, form) => (Some(value.and_then(of).unwrap_or_else(|| (*form).to_owned())), None),
@@ -252,6 +265,7 @@ fn shown(value: &str) -> String {
     quoted(Path::new(value))
 }
 
+/// `None` for a glob with brackets or escapes, in which a letter cannot simply be replaced by two.
 fn in_both_cases(glob: &str) -> Option<String> {
     if glob.contains(['[', '\\']) {
         return None;
@@ -263,6 +277,7 @@ fn in_both_cases(glob: &str) -> Option<String> {
     Some(format!("--match {}", shown(&glob.chars().map(both).collect::<String>())))
 }
 
+/// Letters of other types have no counterpart.
 fn types(letters: &str) -> Option<String> {
     let is_type = |letter: &str| matches!(letter, "f" | "d" | "l" | "p" | "s" | "b" | "c");
     letters.split(',').all(is_type).then(|| format!("--type {letters}"))

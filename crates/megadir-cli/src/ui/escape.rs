@@ -1,6 +1,14 @@
 //! Escaping of names. On a terminal, control characters, bidirectional controls, characters without width and bytes that are not UTF-8
-//! become `\n` or `\xff`, so that a name can neither move the cursor nor read as another one. JSON has a name
-//! that is not UTF-8 as hex under the key with `_hex` appended. CSV has the bytes of a name as they are.
+//! become `\n` or `\xff`, so that a name can neither move the cursor nor be taken for another one. JSON has
+//! a name that is not UTF-8 as hex under the key with `_hex` appended. CSV has the bytes of a name as they
+//! are.
+//!
+//! | output | form of a name |
+//! |---|---|
+//! | terminal, messages | `terminal`: backslash doubled, so that an escape is never part of the name |
+//! | pipe, null-terminated | the bytes |
+//! | JSON | `json_member`: text, or hex under `KEY_hex` |
+//! | CSV | `csv_value`: the bytes, quoted where RFC 4180 requires it |
 
 use std::io::Write;
 
@@ -35,6 +43,7 @@ pub(crate) fn terminal_text(name: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// For whole messages: a backslash stays, since the names in them are escaped already.
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);
@@ -98,7 +107,8 @@ pub(crate) fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
     text.push(b'"');
 }
 
-/// Terminals act on or hide characters that JSON allows (U+007F to U+009F, bidirectional controls, characters without width).
+/// Escapes more than JSON requires: terminals act on or hide some characters that it allows (U+007F to
+/// U+009F, bidirectional controls, characters without width), and JSON is printed on terminals, too.
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f);
     text.push(b'"');

@@ -1,4 +1,7 @@
 //! Exit codes, and the conversion of errors to one line and a code.
+//!
+//! The codes are an interface: scripts distinguish a failure in part (1), after which the same command may
+//! be repeated, from one before anything was done (2, 3), and both from an answer (10, 11).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,6 +16,8 @@ pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Missing, unavailable or no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
+/// The condition asked for was met, such as `--warn-at` or `--exit-code`. Far from the errors, so that
+/// `megadir ... ||` in a script can distinguish the two.
 pub(crate) const CONDITION_MET: u8 = 10;
 pub(crate) const NOT_JUDGED: u8 = 11;
 /// Ctrl-C, SIGTERM, or the user declined.
@@ -79,6 +84,7 @@ impl From<megadir::Error> for CliError {
     }
 }
 
+/// One line. A hint follows only where the reason alone does not lead to the remedy.
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
@@ -105,6 +111,7 @@ pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
 
+/// Paths that Windows refuses with a general reason, although the cause is visible in them.
 pub(crate) fn windows_hint(path: &Path) -> &'static str {
     let text = path.to_string_lossy();
     let below = text.strip_prefix(r"\\?\").unwrap_or(&text);
@@ -141,6 +148,7 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
     CliError::usage(format!("{message}{more}"))
 }
 
+/// Words of the standard library's parsers in plain English.
 fn plain(message: &str) -> String {
     const WORDS: [(&str, &str); 6] = [
         ("invalid digit found in string", "write a whole number"),
@@ -153,6 +161,7 @@ fn plain(message: &str) -> String {
     WORDS.iter().fold(message.to_owned(), |text, (raw, plain)| text.replace(raw, plain))
 }
 
+/// An empty path, such as one from an unset variable in a script, is refused here.
 pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
         true => Err("the path is empty; use '.' for the current directory"),

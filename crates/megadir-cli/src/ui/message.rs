@@ -10,6 +10,7 @@ use megadir::TreePath;
 
 use super::escape;
 
+/// The line of progress that is on the terminal now, if there is one.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
@@ -18,6 +19,7 @@ macro_rules! eprintln {
     ($($argument:tt)*) => { $crate::ui::message::line(::std::format_args!($($argument)*)) };
 }
 
+/// A failure is ignored: there is no other place for a message, and the work goes on.
 pub(crate) fn line(message: fmt::Arguments<'_>) {
     let mut text = Vec::new();
     escape::control(&mut text, &message.to_string());
@@ -34,12 +36,14 @@ pub(crate) fn end_line() {
     current().take();
 }
 
+/// As [`end_line`], and removes the line from the terminal.
 pub(crate) fn clear_line() {
     if let Some(bar) = current().take() {
         bar.finish_and_clear();
     }
 }
 
+/// Everything else for the terminal is printed through this, or the line of progress would be torn.
 pub(crate) fn without_line<R>(print: impl FnOnce() -> R) -> R {
     match &*current() {
         Some(bar) => bar.suspend(print),
@@ -55,6 +59,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", escape::terminal_text(megadir::names::from_os(path.as_os_str())))
 }
 
+/// Path of an entry below a root, with the separators of the system.
 pub(crate) fn tree_path(root: &[u8], below: &TreePath) -> Vec<u8> {
     let mut path = root.to_vec();
     if !below.is_empty() {

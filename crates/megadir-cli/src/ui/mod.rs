@@ -34,6 +34,7 @@ fn takes_escapes() -> bool {
     true
 }
 
+/// By the first locale variable that is set, in the order of POSIX. Consoles of Windows take Unicode.
 pub(crate) fn is_unicode() -> bool {
     let given = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(given).unwrap_or_default();

@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
 
+/// Directory of a path; `.` for a plain name, whose parent is empty.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -39,6 +40,7 @@ impl NewFile {
         Ok(Self { path: path.to_owned(), file: temporary(path, ".report-", "")? })
     }
 
+    /// The name is taken only when everything is written, and no other file is ever replaced.
     pub(crate) fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut buffered = BufWriter::new(&mut self.file);
         write(&mut buffered)?;

@@ -1,10 +1,13 @@
 //! JSON objects, written member by member: numbers are exact at any size, and names may have any bytes.
+//!
+//! A general serializer is not used, because 64-bit numbers have to stay exact and names need not be UTF-8.
 
 use std::fmt::Display;
 use std::io::Write;
 
 use super::escape;
 
+/// An object in progress; its end is written by [`braced`], so that it cannot be forgotten.
 pub(crate) struct Object<'a> {
     text: &'a mut Vec<u8>,
     is_empty: bool,
@@ -20,6 +23,7 @@ impl Object<'_> {
         text.push(b'\n');
     }
 
+    /// As [`Object::line`], for a text of one object.
     pub(crate) fn text(write: impl FnOnce(&mut Object<'_>)) -> String {
         let mut text = Vec::new();
         Self::line(&mut text, write);

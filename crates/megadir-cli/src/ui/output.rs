@@ -1,4 +1,7 @@
 //! Standard output: one buffer, whole writes, and a quiet end when the reader closes the pipe.
+//!
+//! A closed pipe is no failure: `megadir list DIR | head` has all it wanted. Any other failure of a write
+//! is one, with a message that the output is incomplete.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -14,6 +17,7 @@ const FLUSH_BYTES: usize = 64 << 10;
 /// At a pause.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
 
+/// Reason why output ended before the work did.
 #[derive(Debug)]
 pub(crate) enum Ended {
     ClosedPipe,
@@ -77,6 +81,7 @@ impl Output {
         self.terminal
     }
 
+    /// Called after each row; writes once there is enough to fill a pipe.
     #[inline]
     pub(crate) fn made(&mut self) -> Result<(), Ended> {
         if self.text.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
@@ -123,6 +128,7 @@ pub(crate) fn check_input_open() -> Result<(), CliError> {
     Ok(())
 }
 
+/// For output of a known size.
 pub(crate) fn print(text: &str) -> Result<u8, CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());
@@ -133,6 +139,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<String, CliError> {
     serde_json::to_string(value).map(|line| line + "\n").map_err(CliError::nothing_ran)
 }
 
+/// For output that is written piece by piece, such as a report of many megabytes.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     check_open()?;
     let written = unbuffered_stdout().and_then(|stdout| {

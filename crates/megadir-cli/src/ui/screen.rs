@@ -1,6 +1,8 @@
 //! Text for a screen: paragraphs with word wrap, columns of figures, bars.
 
+/// Longest line, also on wider terminals.
 const WIDTH: usize = 100;
+/// On narrower terminals lines break anyhow.
 const WIDTH_MIN: usize = 30;
 
 pub(crate) fn width(is_terminal: bool) -> usize {
@@ -8,6 +10,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH)
 }
 
+/// Words longer than the line stay whole, so that paths and commands can be copied.
 pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &str), paragraph: &str) {
     let mut column = first.chars().count();
     text.push_str(first);
@@ -35,6 +38,7 @@ pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &st
 fn words(paragraph: &str) -> Vec<&str> {
     let (mut words, mut start) = (Vec::new(), 0);
     for (space, _) in paragraph.match_indices(' ') {
+        // A space within quotes belongs to a path.
         if is_within_quotes(&paragraph[start..space], &paragraph[space..]) {
             continue;
         }

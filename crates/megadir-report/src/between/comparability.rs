@@ -1,4 +1,10 @@
 //! Differences between the environments of two runs, and the warnings of the runs.
+//!
+//! ```text
+//! machine, file system, lists, made file systems, ranks -> differences: printed above every table; no refusal
+//! warnings and pressure of each run                     -> doubts: refuse a gate, unless waived
+//! notes about other work                                -> disturbances: printed
+//! ```
 
 use megadir_record::{FileSystem, LabFileSystem, Machine, Ranks, Record};
 use serde::{Deserialize, Serialize};
@@ -22,6 +28,7 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
         }
     };
     differ("study", Some(old.header.plan.study.clone()), Some(new.header.plan.study.clone()));
+    // Two different machines are called different once, by name; a shared record has no name.
     if let (Some(old), Some(new)) = (&before.host, &after.host) {
         differ("host", Some(old.clone()), Some(new.clone()));
     }
@@ -33,6 +40,8 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     }
     for (name, of) in LISTS {
         let (old, new) = (of(before), of(after));
+        // Lists are compared only if both records have them: an older version did not record all. Only the
+        // lines that differ are printed.
         if !old.is_empty() && !new.is_empty() {
             let lacking = |lines: &[String], lacking_in: &[String]| {
                 let lines: Vec<String> =
@@ -56,6 +65,7 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     let ranks = |record: &Record| record.header.ranks.as_ref().map_or_else(|| "none".into(), Ranks::words);
     differ("ranks", Some(ranks(old)), Some(ranks(new)));
     differ("file systems made", Some(made(old)), Some(made(new)));
+    // The profile is the last part of the description of the build.
     let profile = |machine: &Machine| {
         machine.build.as_ref().and_then(|build| build.rsplit(", ").next().map(str::to_owned))
     };
@@ -63,6 +73,8 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
+/// Everything against the first old run. Versions may differ between the sides, which is the subject, but
+/// not within a side.
 pub(super) fn of_all(old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
     let others = old.iter().skip(1).chain(new);
     let found = others.flat_map(|run| differences(&old[0].report.record, &run.report.record));
@@ -77,6 +89,7 @@ pub(super) fn of_all(old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
     text::distinct(found.chain(versions))
 }
 
+/// Name of a fact and the function that reads it.
 type Fact<Of, As> = (&'static str, fn(&Of) -> As);
 
 const LISTS: [Fact<Machine, Vec<String>>; 4] = [
@@ -127,14 +140,19 @@ pub struct Doubt {
     pub text: String,
 }
 
+/// Reasons that forbid a verdict on a run, by run.
 pub(super) fn doubts(side: &Side<'_>) -> Vec<Doubt> {
     side.runs.iter().flat_map(|run| doubts_of(run.report, &side.name_of(run))).collect()
 }
 
 pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
     let warned: Vec<Advisory> =
+        // Warnings are merged first, so that a noisy run is one reason for each kind and not one for each
+        // arm.
         report.warnings.iter().filter(|advisory| speaks_against(advisory)).cloned().collect();
     let warned = displayed(&warned).into_iter().map(|displayed| (displayed.kind, displayed.text));
+    // A report of one run compares within rounds, so it has no warning for this pressure; two runs share no
+    // rounds.
     let before = report.summary.machine.pressure.cpu_some_10s_percent;
     let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
         let text = format!(
@@ -148,6 +166,7 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
 }
 
 /// Warnings about single arms are handled by arm.
+/// `Unaccounted` is not loud in a report, whose ratios it does not affect; between runs it refuses a verdict.
 fn speaks_against(advisory: &Advisory) -> bool {
     match &advisory.warning {
         Warning::UnequalWork { .. } => false,
@@ -163,6 +182,7 @@ pub(super) fn disturbances(side: &Side<'_>) -> Vec<String> {
     for run in side.runs {
         let name = text::capital(&side.name_of(run));
         for note in run.report.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
+            // One text for each kind of note, with the number of the others, if a side has several runs.
             match found.iter_mut().find(|(kind, ..)| *kind == note.kind && side.runs.len() > 1) {
                 Some((.., more)) => *more += 1,
                 None => found.push((&note.kind, format!("{name}: {}", note.text), 0)),

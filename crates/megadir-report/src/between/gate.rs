@@ -1,4 +1,14 @@
 //! The gate of `--fail-if`: passes only if the new runs measured all old arms in full, on equal work, without loud warnings.
+//!
+//! ```text
+//! reasons against a verdict (`because`) -- any --> NotJudged   exit code 11
+//!         | none
+//! arms slower than tolerated ------------ any --> Slower       exit code 10
+//!         | none
+//!         `--> Passed                                           exit code 0, `open` lists what it cannot exclude
+//! ```
+//!
+//! Doubts come before a slow arm, which stays listed.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +21,7 @@ use crate::{Report, text};
 /// A gate that could miss a slowdown of this many tolerances, or of [`MISSED_MIN`] if more, is no verdict.
 const MISSED_TOLERANCES: f64 = 4.0;
 const MISSED_MIN: f64 = 0.25;
+/// More arms are counted.
 const NAMED_MAX: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,12 +97,14 @@ impl Unjudged {
 
 impl Between {
     pub fn apply(&mut self, condition: Condition) {
+        // Only two reasons are a matter of judgement; the others mean that something was not measured.
         let waived = |reason: &&Unjudged| match reason.kind {
             UnjudgedKind::SingleRun => condition.single_run,
             UnjudgedKind::Warned => condition.despite_warnings,
             _ => false,
         };
         let because = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
+        // The gate keeps its reasons apart from `unjudged`, which stays complete for the next condition.
         let arms = self.rows.iter().map(|row| (&*row.arm, &row.outcome)).collect();
         self.gate = Some(Gate::judge(arms, self.band, condition.slower_by, because));
     }
@@ -125,6 +138,7 @@ impl Gate {
                 let reason = match &row.outcome {
                     Outcome::Unequal => Some((UnjudgedKind::UnequalWork, "unequal work")),
                     Outcome::NotMeasured => Some((UnjudgedKind::Missing, "not measured")),
+                    // Rounds that lack the arm may be the slow ones.
                     _ if row.rounds < summary.progress.rounds_used => {
                         Some((UnjudgedKind::PartlyMeasured, "not measured in every round"))
                     }
@@ -155,6 +169,7 @@ impl Gate {
         };
         let names = |arms: &[Judged<'_>]| arms.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
         let open = reaching(limit);
+        // A small tolerance must not demand impossible precision, so at least a quarter may stay unseen.
         let missed = (MISSED_TOLERANCES * (limit - 1.0)).max(MISSED_MIN);
         let wide = reaching(1.0 + missed);
         if !wide.is_empty() {
@@ -194,6 +209,7 @@ impl Gate {
     }
 
     /// Slower arms, reasons without a verdict, and what a passed gate could not exclude, without full stops.
+    /// Standard error has one of them per line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.slower.is_empty() {
@@ -223,6 +239,8 @@ impl Gate {
 
 impl Outcome {
     /// Beyond the equivalence band, or by more than the given fraction.
+    /// With a tolerance, the slowdown must be shown, and its estimate must exceed the tolerance; the
+    /// interval alone may include less.
     pub fn is_slower(&self, by: Option<f64>) -> bool {
         match (self, by) {
             (Self::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,

@@ -1,6 +1,12 @@
 //! Studies run on several machines: which ratios have the same verdict everywhere, and how far the times lie apart.
 //! Machines are not compared with each other, only their verdicts: a ratio is judged on each machine by its own
 //! rounds. Arms are matched by study, group and name; sizes that differ have other names.
+//!
+//! ```text
+//! machine A: study x, study y      ratios by (study, group, arm, baseline) -> one outcome for each machine
+//! machine B: study x               `-> travels: yes, no, undecided
+//!                                  times: quotients to the first machine, per study, smallest and largest
+//! ```
 
 use serde::Serialize;
 
@@ -13,6 +19,7 @@ use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, Outcome, OutcomeClass, Summary};
 use crate::text;
 
+/// Version of the JSON form.
 const VERSION: u32 = 1;
 
 /// Runs of one machine, one per study.
@@ -23,6 +30,7 @@ pub struct MachineRuns<'a> {
 }
 
 impl<'a> MachineRuns<'a> {
+    /// The first report of a study counts; a folder of runs has one for each.
     fn summary(&self, name: &str) -> Option<&'a Summary> {
         self.reports.iter().find(|report| study(report) == name).map(|report| &report.summary)
     }
@@ -85,6 +93,7 @@ pub struct Times {
 }
 
 pub fn machines(runs: &[MachineRuns<'_>]) -> Machines {
+    // Studies in the order in which the machines have them.
     let studies = text::distinct(
         runs.iter().flat_map(|machine| machine.reports).map(|report| study(report).to_owned()),
     );
@@ -98,6 +107,7 @@ pub fn machines(runs: &[MachineRuns<'_>]) -> Machines {
     for name in studies {
         let summaries: Vec<Option<&Summary>> = runs.iter().map(|machine| machine.summary(&name)).collect();
         compared.ratios.extend(ratios(&name, &summaries));
+        // Times need every machine; ratios need any two.
         match summaries.iter().copied().collect::<Option<Vec<&Summary>>>() {
             Some(summaries) => compared.times.extend(times(&name, &summaries)),
             None => compared.missing.push(name),
@@ -111,6 +121,7 @@ fn study(report: &Report) -> &str {
 }
 
 fn described(machine: &MachineRuns<'_>) -> Described {
+    // The line of a report, without its label.
     let line = machine.reports.first().map(|report| machine_line(&report.summary));
     let line = line.as_deref().map(|line| line.trim_start_matches("Machine: ").to_owned());
     Described { name: machine.name.to_owned(), line: line.unwrap_or_default() }
@@ -139,6 +150,8 @@ fn judged(summary: &Summary) -> Vec<Judged<'_>> {
         let row =
             |arm, baseline, outcome| Judged { group, arm: name(arm), baseline: name(baseline), outcome };
         match &group.reading {
+            // The order of a match by rule: each gives the arm, the one that it is compared with, and the
+            // verdict.
             // A baseline against itself describes a run, not a machine.
             GroupReading::Compare(read) => {
                 let arms = read.rows.iter().filter(|contrast| !summary.is_control(contrast.arm));
@@ -173,6 +186,7 @@ fn judged(summary: &Summary) -> Vec<Judged<'_>> {
 }
 
 fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
+    // One list for each machine, empty if it lacks the study.
     let of_machines: Vec<Vec<Judged<'_>>> =
         summaries.iter().map(|summary| summary.map(judged).unwrap_or_default()).collect();
     let mut rows: Vec<&Judged<'_>> = Vec::new();
@@ -196,10 +210,12 @@ fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
             each,
         }
     };
+    // A single machine shows nothing about other machines.
     rows.into_iter().map(ratio).filter(|ratio| ratio.each.iter().flatten().count() > 1).collect()
 }
 
 fn travels<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Travels {
+    // Outcomes without a class were not compared, and count neither for nor against.
     let classes: Vec<OutcomeClass> = outcomes.filter_map(Outcome::class).collect();
     let decided = text::distinct(classes.iter().copied().filter(|class| *class != OutcomeClass::Open));
     match decided.len() {
@@ -249,7 +265,7 @@ impl Machines {
         (!self.missing.is_empty()).then(missing)
     }
 
-    /// Ratios with different verdicts first, then those that answer a study's question.
+    /// Ratios with different verdicts first, then the ones that answer a study's question.
     ///
     /// Intervals are dropped as a whole if the terminal has no room for all of them, because a table with
     /// some would suggest that the others are exact.
@@ -303,12 +319,15 @@ impl Machines {
     }
 }
 
+/// Columns of a name, so that a terminal of 80 columns has room for one machine's intervals and not for
+/// two.
 const NAME_WIDTH: usize = 40;
 const INTERVAL_WIDTH: usize = 24;
 
 const RATIOS: &str = "Which ratios travel?";
 const TIMES: &str = "Times do not";
 
+/// The table of times is measured first, because it is short; the ratios get the lines that remain.
 fn screen(machines: &Machines, view: &View) -> String {
     let mut page = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
     page.sentences(&machines.headline(), "", Tone::Heading, 2);
@@ -342,6 +361,7 @@ fn markdown(machines: &Machines, _: &View) -> String {
     page.push('\n');
     machines.missing_line().iter().for_each(|line| page.push_str(&format!("**{}**\n\n", clean(line))));
     md::push_grid(&mut page, &mut Legends::default(), &machines.ratio_grid(usize::MAX));
+    // No newline but the last.
     page.push_str(&format!("## {TIMES}\n\n"));
     md::push_grid(&mut page, &mut Legends::default(), &machines.time_grid());
     page.truncate(page.trim_end().len());
@@ -354,6 +374,7 @@ const RENDERS: [(&str, Render); 4] =
     [("screen", screen), ("table", table), ("markdown", markdown), ("json", |machines, _| pretty(machines))];
 
 /// Renders in a format by its name. Errors: the names of all formats that comparisons of machines have.
+/// A comparison of machines has no picture and no CSV, hence its own list of formats.
 pub fn render_machines(machines: &Machines, format: &str, view: &View) -> Result<String, String> {
     match RENDERS.iter().find(|(name, _)| *name == format) {
         Some((_, render)) => Ok(render(machines, view)),

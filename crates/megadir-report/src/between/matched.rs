@@ -1,4 +1,7 @@
 //! Matches arms of several records by name, work, data and cache, never by index.
+//!
+//! An index is a place in one plan and means something else in the next one. Arms with equal names may
+//! still do different work in another version, so work, data and cache state are compared too.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,12 +26,15 @@ impl<'a> Side<'a> {
         if self.runs.len() == 1 { self.name.into() } else { format!("{} '{}'", self.name, run.name) }
     }
 
+    /// Times of an arm in each run that has it, in nanoseconds an operation.
     pub(super) fn times(&self, planned_arms: &[Option<&Arm>]) -> Vec<Vec<f64>> {
         let there = self.rounds.iter().zip(planned_arms);
         there.filter_map(|(rounds, planned)| planned.map(|planned| rounds.times(planned.id))).collect()
     }
 }
 
+/// One arm across all runs. `planned` and `of` are of the first run that has it, with which the others are
+/// compared.
 pub(super) struct Matched<'a> {
     pub(super) planned: &'a Arm,
     of: &'a Record,
@@ -60,8 +66,12 @@ pub(super) fn arms<'a>(sides: &[Side<'a>; 2]) -> Vec<Matched<'a>> {
     for (side, at, run) in of_side(NEW).chain(of_side(OLD)) {
         let record = &run.report.record;
         for planned in record.header.plan.arms.iter().filter(|planned| planned.role != Role::Control) {
+            // By name first: comparing the work of all arms with all others would be quadratic, and plans
+            // have hundreds.
             let places = named.entry(planned.name.as_str()).or_default();
             let fits = |place: &usize| {
+                // A run may have two arms of one name in different states; each takes the first match that
+                // is still free.
                 let known = &arms[*place];
                 known.arms[side][at].is_none() && same((known.of, known.planned), (record, planned))
             };
@@ -78,7 +88,9 @@ pub(super) fn arms<'a>(sides: &[Side<'a>; 2]) -> Vec<Matched<'a>> {
 }
 
 /// The same number of entries, and the same names if the directory existed before: the summary checks each run against its own plan only.
+/// Two runs that each did equal work may still have listed different directories.
 pub(super) fn saw_the_same<'a>(arm: &Matched<'a>, sides: &[Side<'a>; 2]) -> bool {
+    // Its number of entries is the result, not the work.
     if matches!(arm.planned.work, Work::FillUntilRefused { .. }) {
         return true;
     }
@@ -88,6 +100,7 @@ pub(super) fn saw_the_same<'a>(arm: &Matched<'a>, sides: &[Side<'a>; 2]) -> bool
     });
     let names = arm.runs(sides).filter_map(|(run, _, planned)| {
         let data = run.report.record.header.plan.data_set(planned.data)?;
+        // Generated names follow from a seed, which may differ between runs on purpose.
         data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
     });
     all_equal(entries) && all_equal(names)
@@ -106,6 +119,8 @@ fn same((left_record, left): (&Record, &Arm), (right_record, right): (&Record, &
         && matches!(data, (Some(left), Some(right)) if alike(left, right))
 }
 
+/// Work without the fields that are results or facts of one run: predictions, expected numbers, versions of
+/// programs. The last may differ, since a comparison is often made for that.
 fn work(planned: &Arm) -> Work {
     let mut work = planned.work.clone();
     match &mut work {

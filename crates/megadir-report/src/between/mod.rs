@@ -2,6 +2,13 @@
 //! [`RUNS_MIN`] runs or more a side, each run is one observation of an arm (the median of its rounds), and intervals are Welch's.
 //! A single run a side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these two
 //! runs, with everything else that differed between them. Both are adjusted over all rows (Holm).
+//!
+//! ```text
+//! runs -> sides [old, new] -> matched arms -> rows: times by round (one run a side) or medians by run
+//!                                 |                `-> judge: one family -> outcome of each row
+//!                                 `-> only on one side; reasons against a gate (unjudged.rs)
+//! differences, doubts, disturbances: of the runs as a whole (comparability.rs)
+//! ```
 
 mod comparability;
 mod gate;
@@ -118,6 +125,7 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let sides = [Side::new("the old run", old_runs), Side::new("the new run", new_runs)];
     let arms = matched::arms(&sides);
     let all = old_runs.iter().chain(new_runs);
+    // One run on one side and several on the other have no statistic of their own: too few runs.
     let basis = match (old_runs.len(), new_runs.len()) {
         (1, 1) => Basis::Rounds,
         (old, new) if old.min(new) >= RUNS_MIN => Basis::Runs,
@@ -125,6 +133,7 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     };
     let band = all.map(|run| run.report.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
     let rows = rows(&arms, &sides, basis, band);
+    // The mean is over ratios that exist, whatever their verdict; it is a summary and is not judged.
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.outcome.ratio_value()).map(f64::ln).collect();
     let missing_in = |side: usize| -> Vec<String> {
         arms.iter().filter(|arm| !arm.is_in(side)).map(|arm| arm.planned.name.clone()).collect()
@@ -152,6 +161,7 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
         unjudged: Vec::new(),
         gate: None,
     };
+    // Last, because the reasons need the rows.
     compared.unjudged = unjudged::reasons(&compared, &sides, &arms);
     Some(compared)
 }
@@ -162,6 +172,7 @@ fn rows<'a>(arms: &[Matched<'a>], sides: &[Side<'a>; 2], basis: Basis, band: f64
         let [before, after] = [OLD, NEW].map(|side| sides[side].times(&arm.arms[side]));
         let worked = arm.runs(sides).all(|(run, _, planned)| run.did_equal_work(planned));
         let equal = worked && matched::saw_the_same(arm, sides);
+        // With one run a side the medians are in `old_ns` and `new_ns` already.
         let several = |series: &[Vec<f64>]| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
         let confidence = sides[NEW].runs[0].report.summary.rules.confidence;
         rows.push(Row {
@@ -173,6 +184,7 @@ fn rows<'a>(arms: &[Matched<'a>], sides: &[Side<'a>; 2], basis: Basis, band: f64
             new_ns: figure(&after, basis, confidence),
             old_each_ns: several(&before),
             new_each_ns: several(&after),
+            // Replaced by `judge`, unless the work was unequal.
             outcome: if equal { Outcome::NotMeasured } else { Outcome::Unequal },
         });
         times.push(match basis {
@@ -188,6 +200,7 @@ fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     series.iter().filter_map(|times| median(times)).collect()
 }
 
+/// Over runs the figure has no interval here: the interval of interest is the one of the ratio.
 fn figure(series: &[Vec<f64>], basis: Basis, confidence: f64) -> Option<Figure> {
     match basis {
         Basis::Rounds => Figure::median_of(&series.concat(), confidence),
@@ -196,6 +209,7 @@ fn figure(series: &[Vec<f64>], basis: Basis, confidence: f64) -> Option<Figure> 
 }
 
 fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f64) {
+    // Rows with unequal work are no members of the family.
     let equal = |row: &Row| row.outcome != Outcome::Unequal;
     let family: Vec<(Vec<f64>, Vec<f64>)> =
         rows.iter().zip(times).filter(|(row, _)| equal(row)).map(|(_, times)| times.clone()).collect();
@@ -208,6 +222,7 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
     };
     let rows = rows.iter_mut().filter(|row| equal(row));
     for ((row, judgement), (new, old)) in rows.zip(judgements).zip(&family) {
+        // Without a judgement the medians give a ratio, which is shown as such.
         let alone = median(new).zip(median(old)).map(|(new, old)| new / old);
         row.outcome = match (judgement, alone.filter(|ratio| ratio.is_finite() && *ratio > 0.0)) {
             (Some(judgement), _) => judged(judgement),

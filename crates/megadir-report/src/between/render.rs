@@ -1,4 +1,11 @@
 //! Formats of a comparison of runs: its sentences and its grid.
+//!
+//! ```text
+//! Between -> heading, alarms, caution, notes (sentences), grid (rows) -> screen, table, html, markdown
+//!         `-> csv: a row for each arm, and rows of the kinds above      `-> json: the type
+//! ```
+//!
+//! All formats take their sentences from here, so that a warning cannot be missing in one of them.
 
 use crate::between::{Basis, Between, Doubt, GateVerdict, Row};
 use crate::formats::View;
@@ -27,6 +34,7 @@ fn heading(between: &Between) -> String {
 /// Kinds of warnings that end in "Do not use this run": a screen has room for three alarms, and these decide.
 const UNUSABLE: [&str; 2] = ["disturbed", "differs-from-itself"];
 
+/// Lines above everything else, the ones that forbid any use of the numbers first.
 fn alarms(between: &Between) -> Vec<String> {
     let differences = between.differences.iter().map(|difference| format!("Not the same {difference}."));
     let line = |doubt: &Doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text);
@@ -43,6 +51,7 @@ fn leading(between: &Between) -> Vec<String> {
     if lines.is_empty() { vec![headline(between)] } else { lines }
 }
 
+/// Limit of a comparison by rounds, or the reason why there is none; printed even without a warning.
 fn caution(between: &Between) -> Option<String> {
     let needed = megadir_stats::RUNS_MIN;
     match between.basis {
@@ -64,6 +73,7 @@ fn gate(between: &Between) -> Vec<String> {
         .collect()
 }
 
+/// Notes belong to the method of the basis, which decides what the brackets mean.
 fn notes(between: &Between) -> Vec<String> {
     let ratio = "Ratio: new / old, below 1 the new run is faster.";
     let mut notes = vec![match between.basis {
@@ -77,6 +87,7 @@ fn notes(between: &Between) -> Vec<String> {
             .into(),
         Basis::TooFewRuns => ratio.into(),
     }];
+    // With several runs a side, the resolution of a single run is not the limit of the comparison.
     for (which, resolution) in [("old", &between.resolution_old), ("new", &between.resolution_new)] {
         let half_width = |resolution: &Resolution| resolution.half_width_percent;
         let of_run = resolution.iter().find_map(half_width).filter(|_| between.basis == Basis::Rounds);
@@ -98,6 +109,7 @@ pub(crate) fn grid(between: &Between) -> Grid {
     let columns = headings![
         left "arm" 0, right "old" 1, right "new" 1, right count 2, left "ratio" 0, left "verdict" 0
     ];
+    // The state of the cache is part of the name only if rows differ in it.
     let caches = between.rows.iter().any(|row| row.cache != between.rows[0].cache);
     let row = |row: &Row| {
         let (ratio, verdict, tone) = paint::outcome(&row.outcome);
@@ -113,6 +125,7 @@ pub(crate) fn grid(between: &Between) -> Grid {
         fields.into_iter().map(Text::plain).chain([Text { text: verdict, tone }]).collect()
     };
     let mut rows: Vec<Vec<Text>> = between.rows.iter().map(row).collect();
+    // The mean is no row of the data: it has neither times nor a verdict.
     if let Some(mean) = between.geometric_mean {
         let of = format!("of {}", text::counted(between.ratios as u64, "ratio"));
         let fields: [&str; 6] = ["geometric mean", "", "", "", &text::ratio(mean, None), &of];
@@ -146,6 +159,7 @@ pub fn html(between: &Between) -> String {
     let mut page = Page::default();
     page.push("<main>\n");
     page.element("h1", &title);
+    // The first alarms stand above the answer, all others below the table, as on a screen.
     let (first, others) = alarms.split_at(alarms.len().min(WARNINGS_MAX));
     page.elements(LOUD, first);
     let is_unusable = between.doubts.iter().any(|doubt| UNUSABLE.contains(&doubt.kind.as_str()));
@@ -170,6 +184,8 @@ pub fn markdown(between: &Between) -> String {
     page + "\n"
 }
 
+/// Other kinds of rows use the columns `arm` and `text` and leave the numbers empty, so that one file has
+/// everything that a program may look for.
 const HEADINGS: &str = "row,arm,cache,old_runs,new_runs,old_rounds,new_rounds,old_ns,new_ns,ratio,low,high,adjusted_low,\
                         adjusted_high,text\n";
 
@@ -201,6 +217,7 @@ pub fn csv(between: &Between) -> String {
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     let (_, verdict, _) = paint::outcome(&row.outcome);
     let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
+    // The own interval is for readers of the file; texts print the adjusted one.
     let own = row.outcome.ratio().and_then(|ratio| ratio.interval);
     let field = |value: Option<f64>| value.map(|value| rounded(value).to_string()).unwrap_or_default();
     [
@@ -263,6 +280,7 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// Alarms of a screen and above the answer of a page.
 const WARNINGS_MAX: usize = 3;
 
 pub fn screen(between: &Between, width: usize, style: Style) -> String {
@@ -274,6 +292,7 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     page.each_within(caution(between), "", Tone::Plain, 2);
     let more = alarms.len().saturating_sub(WARNINGS_MAX) as u64;
     let more = if more > 0 { format!("{} and ", text::counted(more, "more warning")) } else { String::new() };
+    // Sorted in a copy: the other formats keep the order of the plan.
     let mut shown = between.clone();
     let distance = |row: &Row| row.outcome.ratio_value().map_or(0.0, |ratio| ratio.ln().abs());
     shown.rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(distance(b).total_cmp(&distance(a))));
@@ -292,6 +311,8 @@ fn headline(between: &Between) -> String {
     text::divided(&text::counted(between.rows.len() as u64, "arm"), &parts)
 }
 
+/// Order of the rows on a screen, and of the counts in its headline: decided differences first, and rows
+/// that a reader can do nothing with last.
 const ORDER: [(Option<OutcomeClass>, &str); 5] = [
     (Some(OutcomeClass::Slower), "slower"),
     (Some(OutcomeClass::Faster), "faster"),

@@ -1,4 +1,11 @@
 //! Reasons why a gate cannot be judged.
+//!
+//! ```text
+//! runs: too few, the same one twice, warned, incomplete     -> a reason each
+//! arms of the old side: missing, other work, missing rounds -> one reason for all arms with the same text
+//! ```
+//!
+//! Arms that are new are no reason, since there is nothing that they could be slower than.
 
 use megadir_record::{Arm, Phase, Record, Sample, Stop};
 use megadir_stats::RUNS_MIN;
@@ -20,6 +27,7 @@ pub(super) fn reasons<'a>(between: &Between, sides: &[Side<'a>; 2], arms: &[Matc
         reasons.extend(side.runs.iter().filter_map(|run| incomplete(side, run)));
     }
     let mut of_arms = Vec::new();
+    // Rows exist only for arms on both sides, in the order of `arms`; the iterator follows them.
     let mut outcomes = between.rows.iter().map(|row| &row.outcome);
     for arm in arms {
         let outcome = if arm.is_in(OLD) && arm.is_in(NEW) { outcomes.next() } else { None };
@@ -28,6 +36,7 @@ pub(super) fn reasons<'a>(between: &Between, sides: &[Side<'a>; 2], arms: &[Matc
             of_arms.extend(reason.map(|reason| (reason, arm.planned.name.clone())));
         }
     }
+    // Arms with the same reason share a line.
     let of_arms = text::grouped(of_arms).into_iter();
     reasons.extend(of_arms.map(|((kind, text), arms)| Unjudged { kind, text, arms }));
     reasons
@@ -63,6 +72,8 @@ fn same_runs(old: &Side<'_>, new: &Side<'_>) -> Option<Unjudged> {
 }
 
 /// Records of the same run; one may be longer.
+/// Start, seed and the samples of both: a longer record of the same run begins with the samples of the
+/// shorter one. Records without samples are never the same.
 pub fn is_same(left: &Record, right: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
     let taken =
@@ -143,6 +154,7 @@ fn missing_rounds(run: &Run<'_>, rounds: &Rounds<'_>, planned: &Arm) -> Option<S
         }
         false => "",
     };
+    // Rounds that a run without an end lacks are covered by the reason for the whole run.
     let ended_early = run.report.summary.progress.ending != Ending::Complete && !refused;
     (measured < all && !ended_early).then(|| format!("measured {measured} of {all} rounds{why}"))
 }

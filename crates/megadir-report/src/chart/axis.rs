@@ -1,4 +1,12 @@
 //! Axes with their ticks. Logarithms come from `libm`, so that coordinates are the same on every machine.
+//!
+//! ```text
+//! value --log10 on a log axis--> [low, high] --share--> [from, to] pixels
+//!                                 ends of the data, with room    set by `placed`
+//! ```
+//!
+//! Linear axes are rounded outwards to ticks, and axes of bars begin at zero, because a cut axis
+//! exaggerates a difference. Logarithms keep ratios symmetric: twice and half are equally far from 1.
 
 use super::{Anchor, Drawing, FONT_PX, text_width};
 
@@ -31,6 +39,7 @@ impl Axis {
         Self::span(unit, values.into_iter().chain([0.0]))
     }
 
+    /// An axis needs an extent: equal values get one unit of room.
     pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let high = if high > low { high } else { low + 1.0 };
@@ -39,6 +48,8 @@ impl Axis {
         Self { unit, log: false, low, high, from: 0.0, to: 1.0 }
     }
 
+    /// A margin keeps marks at the ends from touching the frame. Values of zero and below have no place and
+    /// are left out.
     pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let values = values.into_iter().filter(|value| *value > 0.0);
         let (low, high) = bounds(values).unwrap_or((0.5, 2.0));
@@ -61,17 +72,21 @@ impl Axis {
 
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = if self.log { libm::log10(value.max(f64::MIN_POSITIVE)) } else { value };
+        // Values outside of the axis stay near the picture.
         let share = ((value - self.low) / (self.high - self.low)).clamp(-0.5, 1.5);
         self.from + share * (self.to - self.from)
     }
 
     fn ticks(&self) -> Vec<f64> {
         if !self.log {
+            // Fractions of an entry or a file do not exist.
             let ticks = linear_ticks(self.low, self.high, 6.0).into_iter();
             return ticks.filter(|tick| self.unit != Unit::Count || tick.fract() == 0.0).collect();
         }
         let (low, high) = (libm::exp10(self.low), libm::exp10(self.high));
         let decades = self.high - self.low;
+        // Below a factor of four, powers of ten leave too few ticks; linear steps are drawn at logarithmic
+        // places.
         if decades < 0.6 {
             let ticks = linear_ticks(low, high, 5.0).into_iter();
             return ticks.filter(|tick| *tick >= low && *tick <= high).collect();
@@ -84,12 +99,15 @@ impl Axis {
         let powers = self.low.floor() as i32..=self.high.ceil() as i32;
         let ticks =
             powers.flat_map(|power| factors.iter().map(move |factor| factor * libm::exp10(f64::from(power))));
+        // Ticks exactly at the ends are kept despite the rounding of `exp10`.
         ticks.filter(|tick| *tick >= low * 0.999_999 && *tick <= high * 1.000_001).collect()
     }
 
     pub(super) fn labelled(&self) -> Vec<(f64, String)> {
         let ticks = self.ticks();
         let largest = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
+        // A linear axis has one unit for all of its ticks, named in its title. On a log axis each tick
+        // names its own.
         let scale = (!self.log).then(|| scale(largest));
         ticks.into_iter().map(|tick| (tick, self.written(tick, scale))).collect()
     }
@@ -121,6 +139,7 @@ impl Axis {
             Unit::Count => count(tick),
             Unit::Ratio => format!("{}x", plain(tick)),
             Unit::Share => format!("{} %", plain(100.0 * tick)),
+            // Nines are decimal logarithms of the remaining share: 2 is 99 %, 3 is 99.9 %.
             Unit::Nines => format!("{} %", plain(100.0 - 100.0 * libm::exp10(-tick))),
             Unit::Seconds => plain(tick),
         }
@@ -133,6 +152,7 @@ impl Axis {
         let line = |(tick, _): &(f64, String)| ((self.at(*tick), top), (self.at(*tick), y));
         drawing.lines(&self.labelled().iter().map(line).collect::<Vec<_>>(), "grid");
         for (tick, text) in self.labelled() {
+            // Ticks from left to right; one that would touch the text before it has only its grid line.
             let x = self.at(tick);
             let half = text_width(&text, FONT_PX) / 2.0;
             let x = x.clamp(half + 1.0, width - half - 1.0);
@@ -152,6 +172,7 @@ impl Axis {
     }
 }
 
+/// `None` without a finite value.
 pub(super) fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().filter(|value| value.is_finite());
     finite.fold(None, |known, value| match known {
@@ -163,6 +184,7 @@ pub(super) fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)
 fn linear_ticks(low: f64, high: f64, about: f64) -> Vec<f64> {
     let step = nice_step((high - low) / about);
     let first = (low / step).ceil() as i64;
+    // A tick at the upper end must not be lost to rounding.
     let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|place| place as f64 * step).collect()
 }

@@ -1,5 +1,12 @@
 //! SVG writer that tracks the position of every text. Text widths are estimated from a table for a wide sans-serif font, never
 //! measured: every machine draws the same chart, and texts that do not overlap here do not overlap in a browser.
+//!
+//! ```text
+//! chart -> Drawing: body (SVG text), texts (boxes), height -> Picture: element of a page, or a document
+//! ```
+//!
+//! Elements are written in the order of the calls, and later ones cover earlier ones. Coordinates have one
+//! decimal, which is below a pixel and keeps files small and equal on all machines.
 
 use super::{FONT_PX, LINE_PX};
 use crate::render::paint::{fill, is_control, words};
@@ -39,6 +46,7 @@ pub(super) enum Shape {
     Triangle,
 }
 
+// Shapes repeat after four series; colours and dashes then still differ.
 impl Shape {
     pub(super) fn of(place: usize) -> Self {
         [Self::Circle, Self::Square, Self::Diamond, Self::Triangle][place % 4]
@@ -60,6 +68,8 @@ pub(super) struct Drawing {
 pub(super) type Segment = ((f64, f64), (f64, f64));
 
 /// Stands for the chart's id.
+/// It is replaced when the picture is placed, because several pictures of a page must not share an id. No
+/// text contains it: control characters are escaped.
 const ID: &str = "\u{1}";
 
 impl Drawing {
@@ -79,6 +89,7 @@ impl Drawing {
         &self.texts
     }
 
+    /// The pattern is defined in each picture that uses it, so that a picture can be taken out of the page.
     pub(super) fn body(&self, id: &str) -> String {
         let hatch = if self.hatched {
             format!(
@@ -91,12 +102,14 @@ impl Drawing {
         hatch + &self.body.replace(ID, id)
     }
 
+    /// All drawing functions extend the picture downwards; none shrinks it.
     pub(super) fn reach(&mut self, y: f64) {
         self.height = self.height.max(y);
     }
 
     /// `y` is the base line.
     pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
+        // Headings are bold, and wider by about an eighth.
         let width = text_width(text, FONT_PX) * if class == "heading" { 1.12 } else { 1.0 };
         let (left, name) = match anchor {
             Anchor::Start => (x, ""),
@@ -104,6 +117,7 @@ impl Drawing {
             Anchor::End => (x - width, "e"),
         };
         let place =
+            // Box of a line: 11 px above its base line for letters, 3 px below it.
             PlacedText { text: text.into(), left, top: y - 11.0, right: left + width, bottom: y + 3.0 };
         self.reach(place.bottom + 2.0);
         self.texts.push(place);
@@ -136,6 +150,7 @@ impl Drawing {
         ));
     }
 
+    /// All lines of a grid are one element. Horizontal and vertical ones need one number less.
     pub(super) fn lines(&mut self, lines: &[Segment], class: &str) {
         let mut steps = String::new();
         for ((x, y), to) in lines {
@@ -192,6 +207,7 @@ impl Drawing {
         self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}\"/>\n"));
     }
 
+    /// Marks of different shape have about the same area.
     pub(super) fn mark(&mut self, (x, y): (f64, f64), shape: Shape, class: &str) {
         const R: f64 = 4.5;
         self.reach(y + R + 1.0);
@@ -229,6 +245,7 @@ const WIDTHS: [u8; 95] = [
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let of = |letter: char| {
         let place = (letter as usize).checked_sub(32).filter(|place| *place < WIDTHS.len());
+        // Letters outside of the table count as wide.
         place.map_or(90, |place| u32::from(WIDTHS[place]))
     };
     f64::from(text.chars().map(of).sum::<u32>()) * size * 0.0102
@@ -250,6 +267,7 @@ pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
         }
         short.push(letter);
     }
+    // The ellipsis needs room, which the loop reserves with two letters.
     short + "…"
 }
 
@@ -262,6 +280,8 @@ pub(crate) fn escape(text: &str) -> String {
 
 pub(crate) fn push_escaped(text: &mut String, letter: char) {
     match letter {
+        // Quotes are escaped for attributes; control characters and such that reorder text could hide a
+        // part of a name.
         '&' => text.push_str("&amp;"),
         '<' => text.push_str("&lt;"),
         '>' => text.push_str("&gt;"),
@@ -275,6 +295,8 @@ pub(crate) fn push_escaped(text: &mut String, letter: char) {
 pub(super) fn spread(places: &mut [f64], heights: &[f64], low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));
+    // Down first, then up: the second pass moves up again whatever left the bound `high`. If there is no
+    // room for all, `low` yields.
     let mut least = low;
     for &place in &order {
         places[place] = places[place].max(least);

@@ -1,4 +1,11 @@
 //! Times of the same arm in two states, connected: cold and warm, written and synced.
+//!
+//! ```text
+//! warm   cold                       shape and colour: the state
+//!   o------<>       12 us / 480 us   line: the same arm in both states
+//! ```
+//!
+//! The axis is logarithmic, because an uncached access may take a hundred times as long as a cached one.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +27,7 @@ pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> O
         let states: BTreeMap<usize, ArmId> = sides.into_iter().flatten().collect();
         let time = |(place, arm)| Some((place, summary.timing(arm)?.time_ns.value));
         let times: Vec<(usize, f64)> = states.into_iter().filter_map(time).collect();
+        // An arm that was measured in one state only has nothing to be connected with.
         if times.len() > 1 {
             drawn.push(row(&at, &times));
             values.extend(times.iter().map(|(_, time)| *time));
@@ -49,6 +57,7 @@ fn differing<State: PartialEq>(
     Some((rows, names))
 }
 
+/// Shapes follow the states, not the rows, so that one state looks the same everywhere.
 fn sides(row: &PairRow, names: &[&str]) -> [(usize, ArmId); 2] {
     let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     [(place(&row.pair.than), row.pair.to), (place(&row.pair.subject), row.pair.arm)]

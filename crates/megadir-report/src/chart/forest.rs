@@ -1,4 +1,11 @@
 //! Forest plot of ratios and the equivalence band.
+//!
+//! ```text
+//!             |::|
+//! arm b   -<>-|::|           0.72x [0.69, 0.76]   :: equivalence band
+//! arm c       |:<>:-         1.02x [0.98, 1.06]   <> estimate, -- adjusted interval
+//!           0.7  1.0  1.4
+//! ```
 
 use super::rows::{Frame, Mark, Row, description_of, draw};
 use super::{Axis, Drawing, Picture, Shape, Unit, Width};
@@ -69,6 +76,7 @@ pub(super) fn ratios(
 ) -> (Drawing, String) {
     let rows: Vec<Row> = shown.iter().map(|(label, outcome)| row(label, outcome)).collect();
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+    // The band belongs to the extent of the axis even if all ratios are far from it.
     let values = shown.iter().filter_map(|(_, outcome)| outcome.adjusted()).flat_map(|ratio| ratio.ends());
     let axis = Axis::log(Unit::Ratio, values.chain([low, high]));
     let frame = Frame { band: Some((low, high)), line: Some(1.0), ..Frame::new(width, title, axis) };
@@ -76,6 +84,7 @@ pub(super) fn ratios(
     (draw(&frame, &rows), description)
 }
 
+/// Ratios of zero or infinity have no place on a logarithmic axis.
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     outcome.ratio_value().filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
@@ -91,6 +100,7 @@ pub(super) fn words(outcome: &Outcome) -> String {
 }
 
 fn row(label: &str, outcome: &Outcome) -> Row {
+    // Shape repeats the verdict, so that the chart can be read without colours.
     let (class, tone, shape) = match outcome.class() {
         Some(OutcomeClass::Faster) => ("good", "good", Shape::Triangle),
         Some(OutcomeClass::Slower) => ("bad", "bad", Shape::Square),

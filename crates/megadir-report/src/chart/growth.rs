@@ -1,4 +1,7 @@
 //! Curves over the number of entries: growth, filling, refusals and the break-even share.
+//!
+//! Lines are medians, and the shaded areas around them their intervals. Series with a single point are left
+//! out.
 
 use megadir_record::{Predicted, Work, axes};
 
@@ -56,6 +59,7 @@ fn text_of(series: &Series) -> String {
     format!("{}: {}", series.name, series.points.iter().map(point).collect::<Vec<_>>().join(", "))
 }
 
+/// Only the first predicted limit of the plan: one vertical line.
 pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
     let arms = report.record.header.plan.arms.iter();
     let predicted = arms.filter_map(|arm| match &arm.work {
@@ -94,6 +98,7 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
 }
 
 fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {
+    // The middle of a bucket, since its files were created from its start to its end.
     let point = |of: &Bucket| Some(Point { x: of.from.midpoint(of.to) as f64, y: figure(of)? });
     Line::new(name, fill.buckets.iter().filter_map(point).collect())
 }
@@ -146,6 +151,7 @@ pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) 
         Line::new(name(series), points.collect())
     };
     let mut lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    // All curves meet the line of the listing, which is 1 by definition.
     let (low, high) = bounds(xs(&lines))?;
     lines.push(Line::reference("listing all, 1x", [(low, 1.0), (high, 1.0)]));
     let shares = (Axis::log(Unit::Share, [low, high]), "share of the entries that are asked for, %");
@@ -167,6 +173,8 @@ fn meets(series: &BreakEvenSeries) -> String {
     }
 }
 
+/// One band for all series, from the lowest end to the highest; none if an end is beyond the measured
+/// shares.
 fn band(read: &BreakEven) -> Option<(f64, f64)> {
     let share = |threshold: Threshold| match threshold {
         Threshold::At { share } => Some(share),

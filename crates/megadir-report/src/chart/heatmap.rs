@@ -1,5 +1,11 @@
 //! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations.
 //! Undecided cells are hatched; over populations a curve shows equal cost.
+//!
+//! ```text
+//!              create   read   stat         columns: operations, or numbers of entries
+//! prefix:2      0.9x    1.1x  //0.98//     rows: layouts; // hatched: undecided
+//! prefix:2/2    1.4x    1.3x    1.2x
+//! ```
 
 use super::forest::{ratio, words};
 use super::{Anchor, Drawing, FONT_PX, LINE_PX, Picture, Width, text_width, wrap};
@@ -7,6 +13,7 @@ use crate::report::Report;
 use crate::summary::{GroupReading, Outcome, OutcomeClass, PairRow, Summary, Verdict};
 use crate::text;
 
+/// Factors at which a cell gets darker, the same for faster and slower.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 const CELL_PX: f64 = 34.0;
 
@@ -28,6 +35,8 @@ struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     fn of(summary: &'a Summary) -> Option<Self> {
+        // Pairs of all groups whose arms differ in layout, against the reference of the first such pair:
+        // other references would mix two questions in one table.
         let mut found: Vec<(&str, &PairRow)> = Vec::new();
         for group in &summary.groups {
             if let GroupReading::Pairs(pairs) = &group.reading {
@@ -51,6 +60,7 @@ impl<'a> Grid<'a> {
             found.iter().find(wanted).map(|(_, row)| &row.outcome)
         };
         let cells = rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect();
+        // One row or one column is better shown by a forest plot.
         let enough = rows.len() > 1 && columns.len() > 1;
         enough.then_some(Self { group, than: first, rows, columns, cells })
     }
@@ -61,6 +71,8 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// Layout or moment of creating directories must differ; pairs that differ in cache or sync belong to other
+/// charts.
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
         let made = summary.data_of(arm)?.source.made()?;
@@ -140,6 +152,7 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
         _ => "band".to_owned(),
     };
     drawing.rect((x, y), size, &format!("{class} cell"));
+    // The figure lies on a plain field, since hatching behind digits is hard to read.
     if cell.is_some_and(|outcome| outcome.class() == Some(OutcomeClass::Open)) {
         drawing.hatch((x + 1.0, y + 1.0), (across - 2.0, CELL_PX - 2.0));
         let half = text_width(&figure, FONT_PX) / 2.0 + 3.0;
@@ -148,6 +161,8 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
     drawing.text(x + across / 2.0, y + CELL_PX / 2.0 + 4.0, Anchor::Middle, "bare", &figure);
 }
 
+/// Place between two columns at which the logarithm of the ratio is zero, by linear interpolation. The
+/// first one counts.
 fn crossing(cells: &[Option<&Outcome>]) -> Option<f64> {
     let logs: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(ratio).map(libm::log)).collect();
     let between = |place: usize| match (logs[place], logs[place + 1]) {

@@ -1,4 +1,12 @@
 //! Layout of line charts with names at the ends of lines; in narrow charts with numbers there and a key below.
+//!
+//! ```text
+//! y title                limit
+//!   |        /           |        names, moved apart, with a thin
+//!   |   ____/------------|------- line from each to its curve
+//!   |__/_________________|___
+//!        x title                  narrow: numbers there, the names in a key below
+//! ```
 
 use super::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, SERIES, Shape, Width, spread, text_width, wrap};
 use crate::summary::{Figure, Interval};
@@ -45,6 +53,7 @@ impl Line {
     }
 }
 
+/// Longer names are wrapped.
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
@@ -89,6 +98,7 @@ pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     drawing
 }
 
+/// Colours of series repeat with dashes, so that two lines never look the same before the third turn.
 pub(super) fn class(place: usize) -> String {
     let dashes = match place / SERIES {
         0 => "",
@@ -98,6 +108,7 @@ pub(super) fn class(place: usize) -> String {
     format!("s{}{dashes}", place % SERIES)
 }
 
+/// Names of curves that end close to each other need the height of all their lines.
 fn needed_height(width: Width, names: &[Vec<String>]) -> f64 {
     let lines = match width {
         Width::Wide => names.iter().map(Vec::len).sum(),
@@ -119,6 +130,7 @@ fn limits(drawing: &mut Drawing, frame: &Frame, x: &Axis, (top, bottom): (f64, f
 
 fn draw_line(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     let class = if line.reference { "rule d1".into() } else { class(place) };
+    // An area needs an interval at every point; with gaps it would suggest that the curve is exact there.
     let bounded: Option<Vec<(f64, Interval)>> =
         line.points.iter().map(|point| Some((x.at(point.x), point.y.interval?))).collect();
     if let Some(ribbon) = bounded.filter(|ribbon| ribbon.len() > 1) {
@@ -147,6 +159,7 @@ fn labels(
     spread(&mut places, &heights, top - 4.0, bottom + LINE_PX);
     for ((name, (x, y)), place) in names.iter().zip(ends).zip(places) {
         let mut points = vec![(x + 6.0, *y), (left - 10.0, *y), (left - 3.0, place)];
+        // A curve that ends near the name needs no horizontal part.
         if x + 6.0 >= left - 10.0 {
             points.remove(1);
         }

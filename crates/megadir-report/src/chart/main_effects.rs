@@ -1,4 +1,10 @@
 //! Main effects: each level of a factor averaged over all levels of the others, for complete crossings.
+//!
+//! ```text
+//! arm = one level of each factor -> log time by round - mean over all arms -> mean over the level -> median
+//! ```
+//!
+//! Averages are fair only if all combinations of levels exist, so incomplete levels are dropped first.
 
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Axis, Picture, Shape, Unit, Width};
@@ -73,6 +79,7 @@ fn effect(
     Some(Figure { value: libm::exp(figure.value), interval })
 }
 
+/// Only kinds of work whose arms are a crossing of factors. Arms of any other kind end the chart.
 fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String)>> {
     let entries = ("entries", text::count(summary.data_set(planned.data)?.entries));
     let cache = ("cache", planned.cache.name().to_owned());
@@ -121,6 +128,7 @@ fn design(summary: &Summary) -> Option<Design> {
         if names.len() < 2 {
             return None;
         }
+        // Complete: as many arms as combinations of levels.
         let all: usize = (0..names.len()).map(|place| levels(&arms, place).len()).product();
         if arms.len() == all {
             return Some(Design { factors: names, arms });
@@ -128,6 +136,7 @@ fn design(summary: &Summary) -> Option<Design> {
         let count = |place: usize, level: &String| arms.iter().filter(|(_, of)| of[place] == *level).count();
         let rarest = (0..names.len())
             .flat_map(|place| levels(&arms, place).into_iter().map(move |level| (place, level)));
+        // Ties are broken by the order of the factors, so that the picture does not depend on times.
         let (place, level) = rarest.min_by_key(|(place, level)| count(*place, level))?;
         arms.retain(|(_, of)| of[place] != level);
     }

@@ -3,6 +3,15 @@
 //! and no descriptions for screen readers, and measures text by the machine's fonts, so bytes differ between
 //! machines. `charming` needs a JavaScript engine.
 //! A chart is a pure function of a report. Axes are never cut off, and bars start at zero.
+//!
+//! ```text
+//! CHARTS: name, question, function -> pictures(report, width): of a group, one, or several
+//! rows.rs   label | marks on one axis | value      forest, shares, overview, dumbbell, refusal, main-effects
+//! lines.rs  curves over a number                   growth, fill, break-even, scaling, nines
+//! own       heatmap, stalls, run-order             style.rs: colours and type; picture.rs: the result
+//! ```
+//!
+//! A function returns no picture where the report has no data for it. It never draws an empty one.
 
 mod axis;
 mod drawing;
@@ -42,6 +51,8 @@ pub struct Chart {
     draw: Draw,
 }
 
+// Three signatures: a chart of one group, one of the whole report, and one that decides by its data how
+// many pictures it needs.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
     Group(fn(&Report, &GroupSummary, Width) -> Option<Picture>),
@@ -50,6 +61,7 @@ enum Draw {
 }
 
 /// The first chart that draws a group is its main picture.
+/// So causes and limits come before comparisons, as in the findings.
 pub const CHARTS: &[Chart] = &[
     chart(
         "shares",
@@ -94,6 +106,7 @@ pub fn chart_named(name: &str) -> Option<&'static Chart> {
 }
 
 /// Picture `number` of a chart, from 1, as a document, and their number. The error is the end of a sentence.
+/// Numbers count from 1, because users write them (`NAME:N`).
 pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = chart.pictures(report, Width::Wide);
     let all = pictures.len();
@@ -120,6 +133,7 @@ impl Chart {
             One(draw) => draw(report, width).into_iter().collect(),
             Several(draw) => draw(report, width),
         };
+        // A picture may be copied out of its page, and must not lose what forbids its figures.
         let machine = &report.summary.machine;
         let caveats = [
             machine.wine.is_some().then_some(" (under Wine: says nothing of Windows)"),
@@ -133,6 +147,8 @@ impl Chart {
 }
 
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
+    // The picture should show what the first finding states: the group of that finding, or no group, if it
+    // is about all file systems.
     let mut pictures = pictures(report, width);
     let mut findings = report.findings.iter().filter(|finding| !finding.loud);
     let of_all = findings.clone().next().is_some_and(|main| main.kind == FindingKind::FileSystems);
@@ -141,6 +157,7 @@ pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let of_group = |group: &String| pictures.iter().position(|picture| picture.group.as_ref() == Some(group));
     let of_none = || pictures.iter().position(|picture| picture.group.is_none());
     let place = group.map_or_else(of_none, of_group).unwrap_or(0);
+    // Taken out and not cloned: a drawing may have many elements.
     (place < pictures.len()).then(|| pictures.swap_remove(place))
 }
 

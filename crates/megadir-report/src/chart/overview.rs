@@ -1,4 +1,7 @@
 //! File systems: each kind of work in a panel, and all kinds of work together.
+//!
+//! Bars start at zero, and a section has one axis, so that operations of one kind are compared by length.
+//! Columns on other storage are grey and marked in words.
 
 use crate::chart::forest::ratios;
 use crate::chart::rows::{Frame, Row, draw};
@@ -9,8 +12,10 @@ use crate::text;
 
 pub(super) fn overview(report: &Report, width: Width) -> Vec<Picture> {
     let Some(table) = &report.summary.overview else { return Vec::new() };
+    // A single cell compares nothing.
     let several = |row: &&OverviewRow| row.cells.iter().flatten().count() > 1;
     let rows: Vec<&OverviewRow> = table.rows.iter().filter(several).collect();
+    // Rows without a section have a picture each: their operations may differ by orders of magnitude.
     let sections = rows.chunk_by(|a, b| !a.section.is_empty() && a.section == b.section);
     sections.map(|rows| picture(table, rows, width)).collect()
 }
@@ -53,6 +58,7 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
 }
 
 pub(super) fn overall(report: &Report, width: Width) -> Option<Picture> {
+    // Only ratios: times of different kinds of work have no common mean.
     let table = report.summary.overview.as_ref()?;
     let (least, others) = table.against_least()?;
     let label = |column: usize| table.columns[column].label.clone();

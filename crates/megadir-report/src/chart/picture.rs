@@ -3,13 +3,15 @@
 use super::style::svg_css;
 use super::{Drawing, FONT_PX, LINE_PX, PlacedText, escape, wrap};
 
+/// Two layouts of the same chart, for screens of a desktop and of a telephone. Text has the same size in
+/// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     Wide,
     Narrow,
 }
 
-/// A chart with its text on a page. `chart` is the kind, a stable name by which the page chooses its
+/// A chart with its text on a page. `chart` is the kind, a stable name from which the page chooses its
 /// place; `group` is `None` for pictures of the whole run. `description` has the numbers in words, for
 /// readers that cannot see the drawing.
 #[derive(Clone, Debug)]
@@ -22,6 +24,7 @@ pub struct Picture {
 }
 
 impl Width {
+    /// The narrow width fits a telephone held upright, so that texts need no scaling.
     pub(super) fn px(self) -> f64 {
         match self {
             Self::Wide => 720.0,
@@ -45,6 +48,7 @@ impl Picture {
         Self { chart, group: group.map(str::to_owned), title: title.to_owned(), description, drawing }
     }
 
+    /// Boxes of all texts, for the tests that hold them apart.
     pub fn texts(&self) -> &[PlacedText] {
         self.drawing.texts()
     }
@@ -70,8 +74,11 @@ impl Picture {
         )
     }
 
+    /// Picture as a file of its own, with a heading and the colours of both modes in it.
     pub fn document(&self) -> String {
         let (width, height) = self.size();
+        // The title is a text of the picture here; on a page it is the caption, and the page wraps
+        // lines.
         let lines = wrap(&self.title, width - 16.0, FONT_PX + 2.0);
         let above = LINE_PX * lines.len() as f64 + 12.0;
         let mut heading = String::new();

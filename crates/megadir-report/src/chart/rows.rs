@@ -1,4 +1,11 @@
 //! Layout of charts with rows: label, marks on a common axis, value; in narrow charts the texts stand above the marks.
+//!
+//! ```text
+//! wide                                          narrow
+//! label  |====----     |  12.3 us [12.1, 12.5]  label          12.3 us [12.1, 12.5]
+//! label  |=====        |  15.0 us [..]          |========----                     |
+//!        0     10    20                         0               10              20
+//! ```
 
 use super::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, Shape, Width, text_width, wrap};
 use crate::summary::{Figure, Interval};
@@ -13,6 +20,8 @@ pub(super) struct Row {
     pub(super) heading: bool,
 }
 
+/// In drawing order: a bar with its range over it; a span between dots, with the dots over it. Values are
+/// in the unit of the axis.
 pub(super) enum Mark {
     Bar { from: f64, to: f64, class: String },
     Range { range: Interval, class: &'static str },
@@ -42,10 +51,13 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     names.iter().enumerate().map(of).collect()
 }
 
+/// Chart in words, for readers that cannot see it: the same labels and values as in the drawing.
 pub(super) fn description_of(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ")
 }
 
+/// Longest texts of a wide chart in pixels; longer ones are wrapped. Together they leave about a third of
+/// the width to the marks.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
 const MARKS_PX: f64 = 20.0;
@@ -55,6 +67,7 @@ impl Row {
         Self { label: label.into(), value, tone: "", marks, heading: false }
     }
 
+    /// Bars start at zero whatever the interval is; the range is drawn over the bar.
     pub(super) fn bar(label: impl Into<String>, value: String, figure: Figure, class: &str) -> Self {
         let bar = Mark::Bar { from: 0.0, to: figure.value, class: class.into() };
         let interval = figure.interval.map(|range| Mark::Range { range, class: "rule" });
@@ -94,6 +107,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     };
     let axis = frame.axis.placed(places);
     let mut laid = Vec::new();
+    // First pass: the height of all rows is needed for band, line and axis, which lie below the marks.
     let mut y = top;
     for row in rows {
         let lines = lay(row, frame.width, (label, value), y);
@@ -111,6 +125,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
             Width::Wide => drawing.line((at, top), (at, y), "rule"),
             Width::Narrow => {
                 let beside = |row: &Laid<'_>| {
+                    // Only as high as the marks, since a text lies above them.
                     let middle = row.top + row.height - MARKS_PX / 2.0 - 3.0;
                     ((at, middle - MARKS_PX / 2.0), (at, middle + MARKS_PX / 2.0))
                 };
@@ -123,6 +138,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     drawing
 }
 
+/// Lower edge of the key. Entries fill lines from left to right; one that does not fit begins a new line.
 pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
     let (mut x, mut y) = (8.0, 16.0);
     for (shape, class, text) in entries {
@@ -160,6 +176,8 @@ fn lay<'a>(row: &'a Row, width: Width, (label, value): (f64, f64), top: f64) -> 
     }
     let value_width = text_width(&row.value, FONT_PX);
     let beside = whole - value_width - 12.0;
+    // The value stays on the label's line if the label keeps at least 45 % of the width or fits; otherwise
+    // it gets lines below.
     let (label, value) = if beside > 0.45 * whole || text_width(&row.label, FONT_PX) <= beside {
         (wrap(&row.label, beside, FONT_PX), vec![row.value.clone()])
     } else {
@@ -194,6 +212,7 @@ fn draw_mark(drawing: &mut Drawing, axis: &Axis, y: f64, mark: &Mark) {
         Mark::Bar { from, to, class } => {
             let (left, right) = (axis.at(from.min(*to)), axis.at(from.max(*to)));
             drawing.rect((left, y - 6.0), (right - left, 12.0), class);
+            // The ends of an interval are drawn as short strokes, to be seen at the ends of a bar as well.
         }
         Mark::Range { range, class } => {
             let (left, right) = (axis.at(range.low), axis.at(range.high));

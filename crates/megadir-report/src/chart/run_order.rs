@@ -1,4 +1,13 @@
 //! Course of a run: the baseline and itself over time, voided rounds and pressure, and their ratio by round.
+//!
+//! ```text
+//! time    o  [] o                     o, []: the baseline and its double, which do equal work
+//!       []  o    :  o []              : a round that was voided
+//! ratio ---<>----<>------<>--         between the dashed lines: the interval of the ratio
+//!       0 s        start of the block
+//! ```
+//!
+//! If the two differ by more than noise, or if both wander, then so may every other ratio of the run.
 
 use super::rows::key;
 use super::{Anchor, Axis, Drawing, LINE_PX, Picture, Shape, Unit, Width, bounds};
@@ -14,6 +23,7 @@ const POINTS_MAX: usize = 400;
 const COLUMNS: usize = 200;
 
 pub(super) fn run_order(report: &Report, width: Width) -> Option<Picture> {
+    // Of several baselines, the one that resolves least: doubts are best shown by the worst case.
     let resolution = report.summary.widest_resolution()?;
     let rounds = report.rounds();
     let name = report.summary.arm_name(resolution.baseline);
@@ -43,6 +53,7 @@ pub(super) fn run_order(report: &Report, width: Width) -> Option<Picture> {
 }
 
 /// Starts in seconds, times per operation in nanoseconds.
+/// Start of the block and time of an operation in it.
 fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
     let samples = rounds.samples(arm).zip(rounds.times(arm));
     samples.map(|(sample, ns)| (sample.start_ns as f64 / 1e9, ns)).collect()
@@ -51,6 +62,7 @@ fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
 fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) {
     drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
     let (left, right) = (66.0, drawing.width() - 14.0);
+    // Labels of the vertical axis from the bottom; one that would touch the label below it is left out.
     let mut free = f64::INFINITY;
     for (tick, text) in y.labelled() {
         drawing.line((left, y.at(tick)), (right, y.at(tick)), "grid");
@@ -68,6 +80,8 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
         }
         return;
     }
+    // A million points would make a file of many megabytes: each of 200 columns shows the range of its
+    // points.
     let size = series.len().div_ceil(COLUMNS);
     for some in series.chunks(size) {
         let (low, high) = bounds(some.iter().map(|(_, value)| *value)).unwrap_or((0.0, 0.0));
@@ -79,6 +93,7 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
 fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64, f64)) {
     let voided = |sample: &&Sample| sample.voided.is_some() && sample.phase == Phase::Measure;
     let mut rounds: Vec<(u32, u32, u32)> = Vec::new();
+    // Bounded twice, by samples read and lines drawn, because a record may consist of voided rounds alone.
     for sample in report.record.samples.iter().filter(voided).take(100_000) {
         let round = (sample.epoch, sample.round, sample.attempt);
         if rounds.last() != Some(&round) && rounds.len() < POINTS_MAX {

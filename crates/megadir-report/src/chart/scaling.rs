@@ -1,4 +1,14 @@
 //! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
+//!
+//! ```text
+//! speed-up      ideal /     . measured, with its interval
+//!           /    .
+//!     /   .          "power 0.8": fitted to the points, if there are more than two
+//!   x------------------
+//!   fewest     workers
+//! ```
+//!
+//! The reference is the fewest workers that were measured, which need not be one.
 
 use super::lines::{Frame, Line, Point, draw, xs, ys};
 use super::{Axis, Picture, Unit, Width, bounds};
@@ -14,6 +24,8 @@ struct Series {
 }
 
 /// With one worker, and their number.
+/// The same work with one worker is the key that makes arms a series; the number of workers is the axis.
+/// Shares and expected values follow from that number and are no part of the key.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
     let mut single = work.clone();
     let workers = match &mut single {
@@ -40,6 +52,7 @@ fn series(report: &Report) -> Vec<Series> {
         let (work, count) = by_one(&planned.work)?;
         // Workers on files have data sets of their own, and ranks remove trees whose size depends on their number.
         let data = alike(plan, planned.data, !matches!(work, Work::Remove(_)));
+        // Arms at different steps of the life of files are different series.
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
         Some(((work, data, step), (count, planned)))
     });
@@ -47,6 +60,7 @@ fn series(report: &Report) -> Vec<Series> {
         let first = arms[0].1;
         let mut arms: Vec<(u32, ArmId)> = arms.iter().map(|(count, planned)| (*count, planned.id)).collect();
         arms.sort_by_key(|(count, _)| *count);
+        // Two arms with the same number of workers: the first one counts.
         arms.dedup_by_key(|(count, _)| *count);
         let group = first.groups.iter().find(|group| varies_workers(plan, group)).cloned();
         (arms.len() > 1).then(|| Series { name: first.named(&first.axes.without_workers()), group, arms })
@@ -61,6 +75,8 @@ fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
+/// `true` if the workers are the only difference between the group's arms. Such a group is the place of the
+/// picture.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
     let planned = |arm: ArmId| plan.arm(arm);
@@ -89,6 +105,7 @@ pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
         let fewest = series.arms[0];
         let point = |(count, arm): &(u32, ArmId)| {
             let times = rounds.paired(&[fewest.1, *arm]);
+            // Speed is the inverse of time: fewest over arm, paired by round.
             let figure = match *arm == fewest.1 {
                 true => Figure { value: 1.0, interval: None },
                 false => Figure::ratio_of(&times[0], &times[1], confidence)?,
@@ -129,6 +146,7 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     Picture::new("scaling", group, title, draw(&frame, &lines), described)
 }
 
+/// The exponent says how much of the ideal speed remains: 1 is full effect. Two points fit any power.
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y.value).collect();

@@ -9,6 +9,8 @@ use crate::text;
 pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
     let of_group = |group: &GroupSummary| match &group.reading {
         GroupReading::Decompose(read) => {
+            // Cost by factor first, since it answers the question; the whole programs put it into
+            // proportion.
             vec![of_difference(group, read, width), stacked(group, read, width)]
         }
         _ => Vec::new(),
@@ -20,6 +22,7 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
     let row = |factor: &Factor| {
         let cost = factor.cost_ns;
         let share = factor.share.map(|share| format!("{}, ", text::share(&share))).unwrap_or_default();
+        // Factors whose cost may be zero are grey.
         let class = if cost.interval.is_some_and(|range| range.contains(0.0)) { "even" } else { "s0" };
         Row::bar(&factor.name, format!("{share}{}", text::time(cost.value)), cost, class)
     };
@@ -79,6 +82,7 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
     Picture::new("shares", Some(&group.name), &title, draw(&frame, &[slow.0, fast.0]), described)
 }
 
+/// More factors than colours repeat them in a lighter shade.
 fn shade(place: usize) -> String {
     let lighter = if place < SERIES { "" } else { " again" };
     format!("s{}{lighter}", place % SERIES)

@@ -1,3 +1,13 @@
+//!
+//! ```text
+//! stalls  time of operation |  .   .        ##     darker: more operations
+//!         (log, own scale)  | ::::.:::::::.:##::
+//!                           +------------------- time since the start of the run
+//! nines   time of operation |            __/       share that took no longer: 90, 99, 99.9 %
+//!         (log)             |________---'
+//! ```
+//!
+//! Quantiles show how long the slowest operations take, not when.
 //! Slow single operations: when they occurred, and the tail of latencies.
 
 use megadir_record::Role;
@@ -10,6 +20,7 @@ use crate::report::Report;
 use crate::summary::{ArmSummary, Figure, OperationQuantiles, together};
 use crate::text;
 
+/// At most this many arms have a strip, and each has this many rows and columns of tiles.
 const STRIPS: usize = 8;
 const ROWS: usize = 9;
 const COLUMNS: usize = 48;
@@ -22,9 +33,11 @@ pub(super) fn stalls(report: &Report, width: Width) -> Option<Picture> {
     if all == 0 {
         return None;
     }
+    // The tail relative to the median, so that long operations do not win by their length alone.
     let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
     arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
     arms.truncate(STRIPS);
+    // Chosen by their tails, shown in the order of the plan.
     arms.sort_by_key(|(arm, _)| arm.planned.id);
     Some(picture(report, &arms, all, width))
 }
@@ -38,6 +51,7 @@ type Counts = Vec<u64>;
 fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usize, width: Width) -> Picture {
     let rounds = report.rounds();
     let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.planned.id));
+    // The axis covers all blocks from the first start to the last end.
     let ends = samples().map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
     let moments: Vec<f64> =
         samples().map(|sample| sample.start_ns).chain(ends).map(|ns| ns as f64 / 1e9).collect();
@@ -73,6 +87,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
     Picture::new("stalls", None, &title, drawing, described)
 }
 
+/// Name and tail share a line if both fit; otherwise the name is shortened and the tail goes below it.
 fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
     let tail_width = text_width(tail, FONT_PX);
     let room = drawing.width() - tail_width - 28.0;
@@ -94,6 +109,7 @@ fn count(
     (least, most): (f64, f64),
 ) -> Counts {
     let mut counts = vec![0_u64; ROWS * COLUMNS];
+    // Logarithms of nanoseconds; an interval of no width must not be divided by.
     let (low, range) =
         (libm::log(least.max(1.0)), (libm::log(most.max(1.0)) - libm::log(least.max(1.0))).max(1e-9));
     for (at, ns, count) in times {
@@ -111,6 +127,7 @@ fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f
     let across = (right - left) / COLUMNS as f64;
     drawing.rect((left, y), (right - left, ROW_PX * ROWS as f64), "band");
     let most = libm::log(counts.iter().copied().max().unwrap_or(1).max(2) as f64);
+    // One path for each shade, because thousands of single tiles would make the page large.
     for shade in 1..=5_usize {
         let mut corners = Vec::new();
         for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -124,6 +141,7 @@ fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f
     }
 }
 
+/// Lines of a picture, and points for each factor of ten.
 const ARMS: usize = 6;
 const POINTS: i32 = 8;
 
@@ -133,8 +151,10 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
         .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.planned.id)?))))
         .collect();
     let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.planned.name, times)).collect();
+    // One axis of times for all pictures, so that they can be compared.
     let times = Axis::log(Unit::Time, ys(&lines));
     let parts = lines.len().div_ceil(ARMS).max(1);
+    // Evenly divided: seven arms become four and three, not six and one.
     let size = lines.len().div_ceil(parts).max(1);
     let picture = |(part, lines): (usize, &[Line])| {
         let arms = timed.iter().skip(part * size).take(size);
@@ -166,6 +186,7 @@ pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
     report.summary.measured().filter(known)
 }
 
+/// Up to the quantile of the longest operation: beyond, there are no data.
 fn line(name: &str, times: &Histogram) -> Line {
     let last = libm::log10(times.count().max(1) as f64);
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS)).take_while(|nines| *nines <= last);

@@ -31,6 +31,7 @@ pub(crate) const PAGE_COLOURS: &[Colour] = &[
 
 const RULES: &str = include_str!("style.css");
 
+/// Classes of series are generated from their number; all other rules are in the file.
 pub(crate) fn page_css() -> String {
     let mut css = RULES.to_owned();
     for place in 0..SERIES {
@@ -44,6 +45,7 @@ pub(crate) fn page_css() -> String {
 /// With values in place of variables, which some viewers lack.
 pub(super) fn svg_css() -> String {
     let rules = page_css();
+    // Values are inserted twice, for light and for dark mode.
     let with = |value: fn(&Colour) -> &'static str| {
         let named =
             |css: String, colour: &Colour| css.replace(&format!("var(--{})", colour.0), value(colour));

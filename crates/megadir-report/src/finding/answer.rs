@@ -1,5 +1,14 @@
 //! Answers to the study's question, and a one-sentence summary of many comparisons.
 //! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
+//!
+//! Two questions are answered here: which groups lead a report, and how many comparisons become one
+//! sentence.
+//!
+//! ```text
+//! groups with `answers` -> lead; none declared -> the first by `rank`
+//! few pairs of one group  -> each by name
+//! many pairs of one group -> the range of their ratios
+//! ```
 
 use megadir_record::Pair;
 use megadir_record::claims::ClaimedGrowth;
@@ -10,9 +19,13 @@ use crate::summary::{
 };
 use crate::text;
 
+/// More pairs than this make a sentence that no one reads to the end.
 const ONE_BY_ONE_MAX: usize = 4;
+/// A screen has room for two findings before its table; the second one is of another leading group.
 const FIRST_MAX: usize = 2;
 
+/// Groups that answer the study's question. Older records declare none: then one group leads, by the kind
+/// of its rule.
 pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
     let declared = summary.groups.iter().any(|group| group.answers);
     let first = summary.groups.iter().filter(|_| !declared).min_by_key(|group| rank(group));
@@ -24,6 +37,8 @@ pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> 
     summary.groups.iter().filter(leads)
 }
 
+/// Rules with a result of their own come before comparisons of arms. An unreadable group leads only if
+/// there is nothing else.
 fn rank(group: &GroupSummary) -> u8 {
     match group.reading {
         GroupReading::Decompose(_) => 0,
@@ -41,6 +56,7 @@ pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Findin
     let mut findings = all.iter().filter(|finding| !finding.loud);
     let Some(main) = findings.next() else { return Vec::new() };
     let mut result = vec![main];
+    // The sentence on file systems covers all kinds of work; one on a single group would compete with it.
     if summary.overview.is_none() {
         let others = leading(summary).filter(|group| main.group.as_ref().is_some_and(|of| *of != group.name));
         let first_of = |group: &GroupSummary| {
@@ -51,6 +67,7 @@ pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Findin
     result
 }
 
+/// `true` if the answer names each pair of the group, so that the findings of single pairs would repeat it.
 pub(super) fn names_each(summary: &Summary, group: &GroupSummary) -> bool {
     let few = match &group.reading {
         GroupReading::Pairs(read) => read.rows.len() <= ONE_BY_ONE_MAX && pairs(summary, read).is_some(),
@@ -71,6 +88,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     result.collect()
 }
 
+/// Numbers of slower, faster, equal and undecided outcomes in words. Callers pass outcomes with a ratio
+/// only, so each has a class.
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     let classes: Vec<OutcomeClass> =
         outcomes.map(|outcome| outcome.class().unwrap_or(OutcomeClass::Same)).collect();
@@ -112,6 +131,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     let judged = pairs.rows.iter().filter_map(|row| Some(Judged { row, ratio: row.outcome.ratio_value()? }));
     let rows: Vec<Judged<'_>> = judged.collect();
     let first = &rows.first()?.row.pair;
+    // One reference is needed: ratios to different arms have no common unit that a sentence could name.
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
     }
@@ -133,6 +153,7 @@ impl Compared<'_> {
     }
 
     fn per(&self) -> &'static str {
+        // With wall time the pair is about all workers together, and its unit is a file.
         if self.rows.iter().all(|judged| judged.row.pair.wall_time) { "a file" } else { "an operation" }
     }
 
@@ -152,6 +173,8 @@ impl Compared<'_> {
     /// timed.
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
+        // Ends by the value of the ratio; both intervals are adjusted for the whole group, so picking the
+        // extremes afterwards keeps the error level.
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);
         let least = self.rows.iter().min_by(by_ratio)?.row;
         let most = self.rows.iter().max_by(by_ratio)?.row;
@@ -195,6 +218,8 @@ struct JudgedSeries<'a> {
     ratio: f64,
 }
 
+/// The largest against the smallest size of every series, as a sentence. Series whose ends were not
+/// compared are left out.
 fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
     let judged = growth.series.iter().filter_map(|series| {
         let ends = series.ends.as_ref()?;
@@ -223,7 +248,8 @@ fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
     Some(format!("On {on}, the largest directory takes {range}{}.", shapes(summary, growth)))
 }
 
-/// The shape that all series share, beside the source's word for it.
+/// Shape that all series share, with the source's word for it.
+/// Mixed shapes have no word in common, and the table shows each.
 fn shapes(summary: &Summary, growth: &Growth) -> String {
     let all = |shape: Shape| growth.series.iter().all(|series| series.shape == shape);
     let (words, is) = match () {

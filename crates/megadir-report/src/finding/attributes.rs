@@ -1,5 +1,9 @@
 //! Findings on reading attributes: the fastest method, and the share from which listing beats asking.
 //! The source's own calls exist on Windows only; on Linux the nearest equivalent is judged: calls that return
+//!
+//! Verdicts of this module read the adjusted intervals of a comparison and never compute one. A claim has
+//! three ends: it stands, it falls, or it is undecided; "many times faster" can also stand in its direction
+//! and not in its size.
 //! the attributes of many inodes. The claims are about cached directories.
 
 use megadir_record::claims::{AsSlow, Claims, ListedAttributes};
@@ -37,6 +41,8 @@ struct Listed<'a> {
 
 impl Listed<'_> {
     fn describe(&self, summary: &Summary) -> String {
+        // The source's own methods if any was measured; otherwise calls of the same kind on this system,
+        // which the sentence then names as a substitute.
         let ListedAttributes { methods, in_kind, .. } = self.claim;
         let of = |names: &[String]| -> Vec<(String, Vec<Judged>)> {
             let all = names.iter().map(|method| (method.clone(), judged(summary, method)));
@@ -69,9 +75,11 @@ impl Listed<'_> {
     fn verdict(&self, judged: &[Judged], here: &str) -> String {
         let (all, faster) = (judged.len(), count(judged, &[OutcomeClass::Faster]));
         let against = count(judged, &[OutcomeClass::Same, OutcomeClass::Slower]);
+        // The least speed-up that the source reports, as a ratio of times.
         let least = 1.0 / f64::from(self.claim.least);
         let as_claimed = |judged_row: &&Judged| judged_row.adjusted.is_some_and(|ratio| ratio.high <= least);
         let as_claimed = judged.iter().filter(as_claimed).count();
+        // All directories must agree for "stands" and "falls"; a mixture is reported with its counts.
         match (faster, against) {
             (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
             (faster, _) if faster == all => {
@@ -95,6 +103,7 @@ fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
 }
 
 fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
+    // Claims are about cached directories, so cold twins of an arm do not count.
     let planned = &summary.arm(row.arm).filter(|arm| arm.planned.cache == CacheState::Warm)?.planned;
     let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
@@ -106,6 +115,8 @@ fn count(judged: &[Judged], classes: &[OutcomeClass]) -> usize {
     judged.iter().filter(|judged_row| classes.contains(&judged_row.class)).count()
 }
 
+/// Falls only where a difference was shown, stands only where equality was; without either the run is too
+/// imprecise.
 fn describe_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     let begin = format!("The claim of {who} that {}", claim.words);
     if judged.is_empty() {
@@ -132,6 +143,7 @@ fn figures(judged: &[Judged]) -> String {
 pub(super) fn describe_break_even(summary: &Summary, group: &GroupSummary) -> Vec<String> {
     let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
     let mut series: Vec<&BreakEvenSeries> = read.series.iter().collect();
+    // The largest directory first.
     series.sort_by_key(|series| std::cmp::Reverse(series.entries));
     let shares = series.into_iter().map(|series| share(summary, series));
     shares.chain(read.sizes.iter().map(size)).collect()
@@ -150,6 +162,8 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     let most = series.points.last().map_or(0.0, |point| point.share);
     match series.from {
         Threshold::At { share } => {
+            // A share of a million entries is easier to use as a number of files, and at least one file is
+            // asked for.
             let number = (share * series.entries as f64).round() as u64;
             format!(
                 "{begin} beats asking for them one by one from {} of them on ({}).",
@@ -174,6 +188,8 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     }
 }
 
+/// An end of the curve in most rounds and a crossing in others: the interval then goes from one kind of
+/// threshold to the other.
 fn mostly(series: &BreakEvenSeries, threshold: Threshold) -> String {
     match series.interval {
         Some(interval) if interval == (threshold, threshold) => String::new(),

@@ -1,4 +1,8 @@
 //! Findings on groups that compare arms.
+//!
+//! Every sentence names the file system, the reference and the interval, so that it can be quoted without
+//! its table. Differences that are shown but lie inside the equivalence band are reported together with the
+//! word negligible.
 
 use crate::summary::{
     CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary,
@@ -15,12 +19,15 @@ struct Judged<'a> {
 pub(super) fn describe(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Compare(comparison) = &group.reading else { return None };
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
+    // Controls are left out: the baseline against its double describes the run, not an arm.
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
     let mut arms: Vec<Judged<'_>> =
         comparison.rows.iter().filter_map(|row| judged(summary, comparison, row)).collect();
     arms.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let sentence = match &arms[..] {
         [] => return None,
+        // With several arms only the ends of the range are named. "The fastest" is claimed only of an arm
+        // that was shown to beat the baseline; otherwise the nearest one is named without a verdict.
         [only] => format!("{begin} against {baseline}, {}.", outcome(only)),
         [fastest, .., slowest] if faster(fastest) => format!(
             "{begin} against {baseline}, the fastest is {}; the slowest is {}.",
@@ -34,6 +41,7 @@ pub(super) fn describe(summary: &Summary, group: &GroupSummary) -> Option<String
             outcome(slowest)
         ),
     };
+    // With too few rounds, ratios are shown and nothing is claimed.
     let needed = rounds_for_interval(summary.rules.confidence);
     Some(match arms.iter().all(|arm| arm.outcome.verdict().is_some()) {
         true => sentence,
@@ -46,6 +54,8 @@ fn judged<'a>(summary: &Summary, comparison: &Comparison, row: &'a Contrast) -> 
     Some(Judged { name: summary.arm_name_in(comparison, row.arm), ratio, outcome: &row.outcome })
 }
 
+/// Without a verdict the order of the ratios decides the wording alone; the sentence then ends with its
+/// warning.
 fn faster(arm: &Judged<'_>) -> bool {
     match arm.outcome.verdict() {
         Some(verdict) => matches!(verdict, Verdict::Faster { .. }),
@@ -72,8 +82,11 @@ fn outcome(arm: &Judged<'_>) -> String {
 
 pub(super) fn describe_calls(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Compare(comparison) = &group.reading else { return None };
+    // `calls` is set only if arms differ in nothing but the size of their calls, so the ratio is the effect
+    // of that size.
     let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = comparison.calls.as_ref()?;
     let band = 1.0 + summary.rules.equivalence_band;
+    // Equivalence first: an interval can exclude 1 and still lie inside the band.
     let effect = match ratio.interval {
         Some(interval) if interval.low * band > 1.0 && interval.high < band => {
             "that makes a negligible difference in time, if any"
@@ -102,6 +115,9 @@ pub(super) fn describe_decomposition(summary: &Summary, group: &GroupSummary) ->
     let arm = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name));
     let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
     let Decomposition { slow_name, fast_name, difference_ns, .. } = &**decomposition;
+    // Four cases by the interval of the difference: it may be zero, it has the opposite sign, it is
+    // explained by factors, or the rounds are too few for an interval. Shares of a difference that may be
+    // zero are meaningless, so only the last two list factors.
     let figures = text::time_with_interval(difference_ns);
     Some(match difference_ns.interval {
         Some(interval) if interval.contains(0.0) => format!(
@@ -138,11 +154,13 @@ fn shares(factors: &[Factor]) -> String {
         format!("{} {} {name}", text::share(share), verb(place))
     };
     let is_little = |share: &Figure| match share.interval {
+        // Without an interval the value decides, since the sentence then claims nothing anyway.
         Some(interval) => interval.low > -LITTLE && interval.high < LITTLE,
         None => share.value.abs() < LITTLE,
     };
     let (mut large, mut little): (Vec<_>, Vec<_>) =
         shares.into_iter().partition(|(_, share)| !is_little(share));
+    // If every factor is small, their list is the result.
     if large.is_empty() {
         std::mem::swap(&mut large, &mut little);
     }
@@ -160,6 +178,8 @@ fn shares(factors: &[Factor]) -> String {
     text::list(&parts)
 }
 
+/// The claim is about the buffer. It holds if reading makes more than half of the difference, which is
+/// judged in `summary/decompose.rs`; here it becomes words.
 fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
     let Some(share) = &reading.share else { return String::new() };
     let source = summary.claims.as_ref().filter(|claims| claims.buffer_is_the_cause);

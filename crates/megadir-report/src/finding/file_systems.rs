@@ -1,4 +1,12 @@
 //! Findings on file systems: the fastest over all kinds of work, incomparable ones, and the source's claims.
+//!
+//! ```text
+//! claim (of, than, takes) -> columns of both -> Overview::against -> outcome -> stands / falls / undecided
+//!                               missing: reason      other ground: reason
+//! ```
+//!
+//! A missing file system, another storage and a driver that serves another format each make a claim
+//! undecided, with the reason in the sentence. None of them may let it fall.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +23,7 @@ pub(crate) fn passes_over_removed(of: &LabFileSystem) -> bool {
     of.driver == "ext4" && (of.kind == "ext2" || of.name.contains("^has_journal"))
 }
 
+/// Findings about all file systems belong to no group, which places them before the groups.
 fn finding(text: String) -> Finding {
     Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
 }
@@ -25,6 +34,7 @@ pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
+/// The order of all findings depends on it: a named fastest file system leads the report.
 pub(super) fn is_reported(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
@@ -34,6 +44,9 @@ pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     unreported.and_then(apart).into_iter().map(finding).collect()
 }
 
+/// Words for a file system that is not shown to be slower than the fastest by more than the band, although
+/// two of them are named: equality, a difference that only the larger family leaves open, a difference that
+/// may be smaller than the band, or nothing.
 fn open(outcome: &Outcome, band: f64) -> String {
     let adjusted = outcome.adjusted().and_then(|figure| figure.interval);
     let within = |range: Interval| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
@@ -52,6 +65,7 @@ fn open(outcome: &Outcome, band: f64) -> String {
 }
 
 fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
+    // Pairs may have different numbers of rows in common, since a file system can lack a kind of work.
     let (least, others) = overview.against_least()?;
     let rows = overview.overall.iter().filter(|overall| [overall.of, overall.than].contains(&least));
     let rows: BTreeSet<u64> = rows.map(|overall| overall.rows as u64).filter(|rows| *rows > 0).collect();
@@ -63,6 +77,8 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
         (_, most) => format!("all {}", kinds(most.copied().unwrap_or(0))),
     };
     let label = |column: usize| &overview.columns[column].label;
+    // A fastest one is named only if all others are shown to be slower; this is judged with every row and
+    // pair as one family.
     let like = overview.undistinguished();
     let band = summary.rules.equivalence_band;
     let ratio_of = |(column, outcome): &(usize, Outcome)| {
@@ -80,6 +96,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(others.iter().map(ratio_of))))
 }
 
+/// Columns on other storage than the first: their times are printed and never compared.
 fn apart(overview: &Overview) -> Option<String> {
     let first = overview.columns.first()?;
     let apart = overview.columns.iter().filter(|column| !column.comparable);
@@ -108,6 +125,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         );
         return vec![finding(text)];
     };
+    // Volumes may lie on different disks, while the source compared file systems on one.
     if summary.compares_volumes() {
         let text = format!(
             "What {} says of file systems ({words}) is undecided here: it speaks of file systems on one disk, and --dir compares \
@@ -142,6 +160,7 @@ impl Judge<'_> {
         }
     }
 
+    /// Outcome over all kinds of work, or the reason why there is none.
     fn pair(&self, of: &str, than: &str) -> Result<Outcome, String> {
         let (first, second) = (self.column(of), self.column(than));
         let first = first.ok_or_else(|| self.missing(of))?;
@@ -150,6 +169,7 @@ impl Judge<'_> {
         self.overview.against(first, second).ok_or_else(none)
     }
 
+    /// ext2 and ext3 are served by ext4's driver: the source's drivers no longer exist.
     fn other_drivers<'k>(&self, kinds: impl Iterator<Item = &'k str>) -> Vec<&OverviewColumn> {
         let columns = kinds.filter_map(|kind| self.column(kind)).map(|column| &self.overview.columns[column]);
         columns.filter(|column| column.driver != column.kind).collect()
@@ -176,6 +196,7 @@ impl Judge<'_> {
             pairs.iter().map(|(than, outcome)| format!("{} of the time of {than}", outcome.ratio_text()));
         let figure = format!("over all kinds of work {of} takes {}", text::list(figures));
         let others = self.other_drivers([of].into_iter().chain(than).map(String::as_str));
+        // Only the formats are compared if one driver serves both, and the claim was about drivers.
         if let Some(other) = others.first() {
             return format!(
                 "is undecided here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
@@ -187,6 +208,8 @@ impl Judge<'_> {
         let classes: Vec<Option<OutcomeClass>> = pairs.iter().map(|(_, outcome)| outcome.class()).collect();
         let claimed = match () {
             () if classes.iter().all(|class| *class == Some(OutcomeClass::Slower)) => "stands here",
+            // All pairs must be slower. An undecided pair leaves the claim undecided, even if another one
+            // contradicts it.
             () if classes.contains(&Some(OutcomeClass::Open)) => "is undecided here: no difference is shown",
             () => "falls here",
         };
@@ -199,6 +222,7 @@ impl Judge<'_> {
         if others.is_empty() {
             return "is undecided here: nothing that it was compared with was measured".into();
         }
+        // A single contrary outcome is enough against "takes the least".
         let against = others.iter().any(|(_, outcome)| outcome.class() == Some(OutcomeClass::Slower));
         let all = others.iter().all(|(_, outcome)| outcome.class() == Some(OutcomeClass::Faster));
         let figures = others.iter().map(|(than, outcome)| format!("{} of {than}", outcome.ratio_text()));
@@ -228,6 +252,9 @@ impl Judge<'_> {
         claimed.collect::<Vec<_>>().join("; ")
     }
 
+    /// ext4's driver without a journal skips inodes that were removed recently, so the cost of creating
+    /// depends on earlier removals. If each life began on a new file system, this is excluded; otherwise
+    /// the sentence limits the figures to that condition.
     fn without_journal(&self) -> Option<String> {
         let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
         let (reformatted, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) =
@@ -257,6 +284,8 @@ impl Judge<'_> {
         (!claimed.is_empty()).then(|| claimed.join(" "))
     }
 
+    /// `true` if a disk below one of the file systems rotates, by the flag in the block stack. Images lie
+    /// on the machine's own file system, unless their disk is in memory.
     fn turns(&self) -> bool {
         let on_device = |id| {
             let of = self.summary.file_systems.iter().find(|of| of.id == id);

@@ -1,4 +1,7 @@
 //! Findings on the number of entries: growth, filling, and refusals.
+//!
+//! The exponent is the slope between the logarithms of entries and times: 1 is linear. Shapes are words for
+//! its interval, never for its value, so a noisy run has the shape "perhaps linear" and not a wrong one.
 
 use megadir_record::axes;
 use megadir_record::claims::ClaimedGrowth;
@@ -15,6 +18,7 @@ pub(super) fn describe_growth(summary: &Summary, group: &GroupSummary) -> Vec<St
     growth.series.iter().filter_map(|series| describe(summary, series)).collect()
 }
 
+/// Without an exponent there were fewer than two sizes, and no sentence.
 fn describe(summary: &Summary, series: &Series) -> Option<String> {
     let exponent = series.exponent.as_ref()?;
     let (first, last) = (series.points.first()?, series.points.last()?);
@@ -46,6 +50,8 @@ fn words(summary: &Summary, series: &Series) -> String {
     }
 }
 
+/// A power law hides a bend. If the exponent of the last step lies outside of the interval of the whole,
+/// the law does not hold to the largest size, and both are printed.
 fn last_step(series: &Series, whole: &Figure) -> String {
     let bends = |step: &Figure| match (step.interval, whole.interval) {
         (Some(step), Some(whole)) => step.low > whole.high || step.high < whole.low,
@@ -67,6 +73,7 @@ pub(super) fn describe_fill(summary: &Summary, group: &GroupSummary) -> Option<S
     let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
     let file_system = summary.place(first.arm);
     let begin = format!(
+        // The last bucket against the first is the answer; a bucket in between that costs most is added.
         "On {file_system}, creating a file among {} to {} others",
         text::count(last.from),
         text::count(last.to)
@@ -104,6 +111,7 @@ fn fill_words(verdict: Verdict) -> &'static str {
     }
 }
 
+/// Costliest bucket among the slower ones, unless it is the last, which the sentence has already.
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     let slower = buckets.iter().filter(|bucket| bucket.outcome.class() == Some(OutcomeClass::Slower));
     let ratio = |bucket: &Bucket| bucket.outcome.ratio_value().unwrap_or(0.0);
@@ -122,6 +130,8 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
         return String::new();
     };
+    // One bucket that costs more is enough against a flat line, and an undecided one forbids calling it
+    // flat. A cost that falls does not contradict the claim that it does not grow.
     let others = buckets.iter().filter(|bucket| bucket.outcome != Outcome::Baseline);
     let verdict = |bucket: &Bucket| match bucket.outcome {
         Outcome::Judged { verdict, .. } => verdict,
@@ -161,6 +171,9 @@ pub(super) fn describe_refusal(summary: &Summary, group: &GroupSummary) -> Optio
     ))
 }
 
+/// Two separate statements: the prediction holds within the equivalence band of the mean, and the
+/// guaranteed lower bound was kept by every directory. A prediction may hold while a directory was full
+/// before the bound, and that must be visible.
 fn predicted(summary: &Summary, refusal: &Refusal) -> String {
     let (Some(predicted), Some(error)) = (&refusal.predicted, refusal.error) else {
         return "; nothing was predicted".into();
@@ -189,6 +202,8 @@ fn published_refusal(summary: &Summary, group: &GroupSummary, refusal: &Refusal)
     if ratios.is_empty() {
         return None;
     }
+    // A factor of two means that the source filled another kind of directory, e.g. with other blocks; then
+    // neither word would be true.
     if ratios.iter().any(|ratio| !(1.0 / COMPARABLE..=COMPARABLE).contains(ratio)) {
         return Some(
             "The published figures are of directories of another size: --published is for them.".into(),

@@ -1,4 +1,8 @@
 //! Findings that come first: unequal work, a noisy reference, stopped arms.
+//!
+//! Loud findings stand above every table, because they make its numbers unusable. A stopped arm is loud
+//! only if its program failed; a directory that was full is a result, and keeps its place among the
+//! findings.
 
 use megadir_record::Work;
 
@@ -9,12 +13,15 @@ use crate::summary::{
 use crate::text;
 use crate::warning::{Wide, scatter, wide};
 
+/// Arms first, then groups: a group is usually unreadable because of one of its arms.
 pub(super) fn find_work(summary: &Summary) -> Vec<Finding> {
     let arms = summary.arms.iter().filter_map(unequal);
     arms.chain(summary.groups.iter().filter_map(unreadable)).collect()
 }
 
 fn unequal(arm: &ArmSummary) -> Option<Finding> {
+    // Programs are compared by their output, megadir's own arms by the entries that they counted, so each
+    // has other words for the same finding.
     let WorkCheck::Unequal(mismatch) = &arm.work else { return None };
     if let Work::Command(_) = arm.planned.work {
         return Some(of_program(arm, mismatch));
@@ -22,6 +29,8 @@ fn unequal(arm: &ArmSummary) -> Option<Finding> {
     let text = format!(
         "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
         arm.planned.name,
+        // A lookup finds single names and has no listing to compare. Older records lack the expected
+        // entries; then the majority of the arms is the reference.
         match (arm.planned.work.lists(), mismatch.recorded) {
             (false, _) => "find exactly the names that exist",
             (true, true) => "list its data set",
@@ -34,6 +43,7 @@ fn unequal(arm: &ArmSummary) -> Option<Finding> {
 }
 
 fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
+    // Lines of output or entries of the data set, depending on what `--same` compares.
     let lines = text::count(mismatch.entries);
     let found = match mismatch.entries_expected {
         Some(expected) if expected == mismatch.entries => format!(
@@ -53,6 +63,7 @@ fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
     Finding { kind: FindingKind::Work, group: None, loud: true, text }
 }
 
+/// Names that were never created are expected to be missing: zero is then the right number.
 fn looked_up(mismatch: &Mismatch) -> String {
     let round = mismatch.first_round;
     match mismatch.entries_expected {
@@ -61,6 +72,8 @@ fn looked_up(mismatch: &Mismatch) -> String {
     }
 }
 
+/// The reference is the record or the other arms, and the number may be right although the names are not.
+/// The five forms keep these cases apart.
 fn first(mismatch: &Mismatch) -> String {
     let saw = format!("in round {} it saw {}", mismatch.first_round, text::entries(mismatch.entries));
     match mismatch.entries_expected {
@@ -76,6 +89,7 @@ fn first(mismatch: &Mismatch) -> String {
     }
 }
 
+/// The reason is a sentence of the rule without its full stop.
 fn unreadable(group: &GroupSummary) -> Option<Finding> {
     let GroupReading::Unreadable { reason } = &group.reading else { return None };
     let text = format!("The group `{}` cannot be read: {reason}.", group.name);
@@ -92,6 +106,7 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
         let reference = row.cells.first()?.as_ref()?;
         let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|planned| planned.time_ns);
         let times: Vec<Figure> = others.iter().filter_map(time).collect();
+        // Without a measured counterpart, a noisy reference makes no ratio unusable.
         let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
         Some((summary.arm_name(reference.arm), wide))
     };
@@ -101,6 +116,7 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
         |a: &&(&str, Wide), b: &&(&str, Wide)| a.1.half_width_percent.total_cmp(&b.1.half_width_percent);
     let (Some((arm, worst)), Some(column)) = (all.iter().max_by(by_width), overview.columns.first()) else {
         return Vec::new();
+        // The scatter has no unit of time, so that rows of different kinds of work can be compared.
     };
     let own = scatter(worst.half_width_percent);
     let known = match worst.others_percent {
@@ -122,6 +138,7 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     vec![Finding { kind: FindingKind::FileSystems, group: None, loud: true, text }]
 }
 
+/// Programs that fail have no result; for a full directory the number of its entries is one.
 pub(super) fn find_stopped(summary: &Summary) -> Vec<Finding> {
     let of_program = |stopped: &&Stopped| {
         summary.arm(stopped.arm).is_some_and(|arm| matches!(arm.planned.work, Work::Command(_)))
@@ -139,6 +156,7 @@ fn failed(summary: &Summary, stopped: &Stopped) -> Finding {
     Finding { kind: FindingKind::Refusal, group: None, loud: true, text }
 }
 
+/// Arms of one run fill directories of the same size, so one sentence has the range and the arms.
 fn full(summary: &Summary) -> Option<Finding> {
     let full = || summary.stopped.iter().filter(|stopped| stopped.entries > 0);
     let entries = || full().map(|stopped| stopped.entries);

@@ -1,4 +1,14 @@
 //! Rules that turn numbers into sentences, also for undecided results: without output formats, and without computing.
+//!
+//! ```text
+//! Summary -> RULES, each in its turn -> findings -> sorted by (alarm, about all, left open, group leads, claim)
+//!                                                         |
+//!                               `answer::first`: one or two of them are the answer on a screen
+//! ```
+//!
+//! A sentence is built from figures and outcomes that the summary has. So a rule can be read without
+//! statistics, and a record of a later machine gives the same sentences. Rules for claims exist once for
+//! all studies: which claims a source makes is data in the record.
 
 mod answer;
 mod attributes;
@@ -63,6 +73,8 @@ impl Finding {
     }
 }
 
+/// Three signatures keep the loop over groups in one place. `Group` and `Each` differ in the number of
+/// sentences only.
 enum Rule {
     Whole(fn(&Summary) -> Vec<Finding>),
     /// At most one sentence on each group, or several.
@@ -70,6 +82,7 @@ enum Rule {
     Each(FindingKind, fn(&Summary, &GroupSummary) -> Vec<String>),
 }
 
+/// Order of findings that are equal by the key of [`derive`], whose sort is stable.
 const RULES: &[Rule] = &[
     Rule::Whole(loud::find_work),
     Rule::Whole(loud::find_reference),
@@ -111,11 +124,16 @@ fn find(rule: &Rule, summary: &Summary) -> Vec<Finding> {
     findings
 }
 
+/// Phrase of each claim that this run leaves open; `derive` recognizes such claims by it, so all rules must
+/// use it.
 const OPEN: &str = "is undecided here";
 
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| find(rule, summary)).collect();
     let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
+    // The key, from the left: alarms come first, then a result over all file systems or a limit that was
+    // met, then settled findings before open claims, then the groups that answer the question, and within a
+    // group the figures before the claims about them.
     let of_file_systems = file_systems::is_reported(summary);
     let order = |finding: &Finding| {
         let of_all = match finding.kind {
@@ -138,9 +156,10 @@ pub(crate) fn unjudged(who: &str) -> Finding {
     Finding { kind: FindingKind::Claim, group: None, loud: false, text }
 }
 
+/// Word in the quantity of a published figure that marks JSON documents.
 const JSON: &str = "JSON";
 
-/// The source's word for growth beside the measured one; empty without claims.
+/// Source's word for growth, next to the measured one; empty without claims.
 fn beside(claims: Option<&Claims>, measured: ClaimedGrowth) -> String {
     let Some((who, claimed)) = claims.and_then(|claims| Some((&claims.who, claims.growth?))) else {
         return String::new();
@@ -155,6 +174,7 @@ fn beside(claims: Option<&Claims>, measured: ClaimedGrowth) -> String {
 
 /// The source's ratios for a group, of contents like the run's, with both numbers of entries if they differ.
 fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
+    // Ratios only: published times are of other machines, and have a table of their own.
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))
     };

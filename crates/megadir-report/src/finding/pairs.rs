@@ -8,7 +8,9 @@ use crate::summary::{
 };
 use crate::text;
 
+/// More rounds than a user runs in practice: about three hours for rounds of a second.
 const ROUNDS_PRACTICAL: u64 = 10_000;
+/// Single comparisons of a group that are sentences; the table has the others.
 const LISTED_MAX: usize = 4;
 
 /// On the largest data set; the source's claim is judged on all pairs.
@@ -27,6 +29,8 @@ pub(super) fn describe_each(summary: &Summary, group: &GroupSummary) -> Vec<Stri
         left => Some(format!("{} other comparisons are in the table.", text::count(left))),
     };
     if more.is_some() {
+        // Only a selection is sorted. If all pairs fit, the order of the plan stays, which a reader can
+        // follow in the table.
         listed.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         listed.truncate(LISTED_MAX);
     }
@@ -37,6 +41,8 @@ pub(super) fn describe_each(summary: &Summary, group: &GroupSummary) -> Vec<Stri
 fn weight(row: &PairRow) -> f64 {
     match row.outcome {
         Outcome::Judged { ratio, verdict, .. } => match verdict {
+            // Logarithms make 2x and 0.5x equally large. The offset of 2 places every decided difference
+            // before the equal ones.
             Verdict::Faster { negligible: false } | Verdict::Slower { negligible: false } => {
                 2.0 + ratio.value.max(f64::MIN_POSITIVE).ln().abs()
             }
@@ -57,6 +63,7 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
     let (subject, than) = (&row.pair.subject, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
+    // Two places in one pair means that file systems are compared, and the circumstances already name them.
     let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
         Outcome::Judged { verdict, .. } => {
@@ -68,6 +75,7 @@ fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
                 }
                 Verdict::Equivalent => format!("{begin} {subject} cost as much as {than} ({figure})."),
                 Verdict::Inconclusive { rounds_to_decide } => {
+                    // The projection is the total number of rounds; a reader needs the rest.
                     let more = rounds_to_decide.map(|rounds| rounds.saturating_sub(row.rounds as u64));
                     let decide = more.map(|more| match more {
                         ROUNDS_PRACTICAL.. => "; no practical number of rounds would decide".to_owned(),
@@ -93,6 +101,7 @@ fn describe(summary: &Summary, row: &PairRow) -> Option<String> {
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
+    // A claim without a layout is judged by all pairs of the group.
     let is_claimed = |row: &&PairRow| {
         claimed.layout.is_none() || layout(summary, row.pair.arm) == claimed.layout.as_deref()
     };
@@ -105,6 +114,8 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
         claimed.layout.as_ref().map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
     let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
     let verdict = match (slower, against, verdicts.len()) {
+        // One comparison needs no counts. With several, "stands" needs all of them, and "falls" needs one
+        // that excludes the difference and none that shows it.
         (_, _, 0) => format!("{begin} is undecided here: nothing is judged."),
         (1, _, 1) => format!("{begin} stands here."),
         (0, 1, 1) => format!("{begin} falls here."),
@@ -128,6 +139,7 @@ const KEPT: f64 = 1.5;
 
 /// The largest aged directory of each file system, with a fresh one that holds as many files.
 pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
+    // Data sets on other file systems are other series, so "largest" is meant for each of them.
     let Some(built) = &summary.built else { return Vec::new() };
     let largest = |data: &Data| {
         let others = built.sets.iter().filter(|set| set.aged.is_some());
@@ -146,6 +158,7 @@ pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
     texts.collect()
 }
 
+/// Same files, same place; only the age differs.
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
     let (Some(made), Some(other)) = (aged.source.made(), fresh.source.made()) else { return false };
     let fresh_made = megadir_record::Made { aged_files: 0, ..made.clone() };
@@ -157,6 +170,8 @@ fn describe_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltS
     let (now, usual) = (aged.directory_bytes?, fresh.directory_bytes?);
     let (held, left) = (of.files.saturating_add(data.entries), data.entries);
     let (full, now_text) = (text::bytes(of.directory_bytes), text::bytes(now));
+    // The size of the directory now, by `st_size`: larger than a fresh one, unchanged since it was full, or
+    // reduced again.
     let so = match () {
         () if now as f64 > KEPT * usual as f64 => {
             format!("still says {now_text}, and so is larger than it need be")
@@ -173,6 +188,8 @@ fn describe_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltS
     ))
 }
 
+/// Creating directories in advance is an arm of its own, since the time of a file must not contain it. The
+/// sentence puts the two next to each other.
 pub(super) fn describe_directories(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
     let phrases: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
@@ -181,6 +198,7 @@ pub(super) fn describe_directories(summary: &Summary, group: &GroupSummary) -> O
 
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     let time_ns = median(arm, FileOperation::MakeDirectories)?;
+    // Writing to the same data set is the natural unit for the cost of its directories.
     let mut of_data = summary.arms.iter().filter(|other| other.planned.data == arm.planned.data);
     let writing = of_data.find_map(|other| median(other, FileOperation::Create));
     let share = writing.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);

@@ -1,5 +1,15 @@
 //! The report as one HTML file: no network, no script, readable on paper, in the dark and on a telephone.
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
+//!
+//! ```text
+//! answer: question, alarms, first findings, main picture     <- nothing that forbids the numbers is below them
+//! file systems side by side, the source's table
+//! a section for each group: findings, pictures, table, published figures
+//! trust: resolution, checks, warnings      method, machine, all arms      samples (a compressed CSV as a link)
+//! ```
+//!
+//! The page stays below 500 KB: from 280 KB of pictures, or 400 KB in all, parts are replaced by the
+//! command that prints them.
 
 mod sections;
 
@@ -11,8 +21,10 @@ use crate::render::paint::is_control;
 use crate::render::published;
 use crate::report::Report;
 
+/// Nothing is loaded and nothing runs; images are allowed as data only, for the icon.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
+/// Headline of a caller and its reasons, above the report; `advise` begins its page with a recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
     pub sentence: String,
@@ -46,6 +58,7 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
     document(&record_mark(report), &report.question(), &page)
 }
 
+/// Mark that matches a page with its record: study, start and seed.
 pub fn record_mark(report: &Report) -> String {
     let summary = &report.summary;
     let content = format!("{} {} {}", report.record.header.plan.study, summary.started_unix_s, summary.seed);
@@ -78,6 +91,7 @@ impl Page {
         self.text.push_str(text);
     }
 
+    /// `name` may carry a class; the closing tag has the name alone.
     pub(crate) fn element(&mut self, name: &str, text: &str) {
         self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
     }
@@ -107,6 +121,7 @@ impl Page {
         }
     }
 
+    /// Equal headings share a class, so that the style sheet does not grow with the number of tables.
     fn labels<'a>(&mut self, headings: impl Iterator<Item = &'a str>) -> String {
         let headings: Vec<String> = headings.map(str::to_owned).collect();
         let place = self.headings.iter().position(|known| *known == headings).unwrap_or_else(|| {
@@ -120,6 +135,7 @@ impl Page {
         self.text.len() > FULL_BYTES
     }
 
+    /// Removes pictures that no section will show, and counts them.
     fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) {
         let before = self.pictures.len();
         self.pictures.retain(|(wide, _)| !suits(wide));
@@ -135,6 +151,8 @@ impl Page {
         }
     }
 
+    /// Shows the first picture that suits. Returns `false` without one, which ends the loops of the
+    /// sections; a picture that was left out returns `true`, so that the others of its kind are counted.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some(place) = self.pictures.iter().position(|(wide, _)| suits(wide)) else { return false };
         let (wide, narrow) = self.pictures.remove(place);
@@ -150,6 +168,7 @@ impl Page {
             escape(&wide.title),
             wide.element(&format!("{id}w"), None),
             narrow.element(&format!("{id}n"), Some(&format!("{id}w")))
+            // The narrow form refers to the wide one's description, so that a screen reader has it once.
         ));
         self.pictures_bytes += self.text.len() - before;
         true
@@ -178,6 +197,7 @@ pub(crate) fn document(mark: &str, title: &str, page: &Page) -> String {
     )
 }
 
+/// Content of a style sheet: quotes, backslashes and angle brackets could end it, and are removed.
 fn labels_css(headings: &[Vec<String>]) -> String {
     let mut css = String::new();
     for (table, headings) in headings.iter().enumerate() {
@@ -190,6 +210,7 @@ fn labels_css(headings: &[Vec<String>]) -> String {
     css
 }
 
+/// A number and its unit, or the groups of a number, stay on one line.
 fn goes_on(rest: &str) -> bool {
     let word =
         rest.split(|letter: char| !letter.is_alphanumeric() && letter != '%').next().unwrap_or_default();
@@ -203,6 +224,7 @@ fn escape(text: &str) -> String {
     let mut code = false;
     let mut digit = false;
     let mut letters = text.chars();
+    // An odd number of back quotes is text and no markup.
     let closed = text.matches('`').count().is_multiple_of(2);
     while let Some(letter) = letters.next() {
         let after_digit = std::mem::replace(&mut digit, letter.is_ascii_digit());

@@ -1,4 +1,8 @@
 //! Sections of the page.
+//!
+//! Sections take their pictures out of the page; whatever no section took is shown with the checks of trust
+//! at the end, so that no chart is lost. Sentences, tables and lines are the ones of the terminal and of
+//! Markdown.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -50,6 +54,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
             .filter(|displayed| displayed.loud)
             .map(|displayed| &displayed.text),
     );
+    // The answer is the same as on a screen.
     let answers = report.first_findings();
     // A comparison that a finding or a warning above calls unusable is not emphasised.
     let doubtful = report.has_alarm()
@@ -59,6 +64,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
         page.element("p class=\"answer\"", &report.without_answer());
     }
     page.push("</header>\n");
+    // The main picture is drawn again to learn which one it is, since pictures of the page are pairs.
     if let Some(main) = main_picture(report, Width::Wide) {
         page.picture(|picture| {
             picture.title == main.title && picture.chart == main.chart && picture.group == main.group
@@ -73,6 +79,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
 }
 
 /// With more groups, each has its main chart only.
+/// The others are a command away.
 const GROUPS_MAX: usize = 12;
 const NINES_MAX: usize = 3;
 
@@ -107,6 +114,7 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     while page.picture(|picture| picture.chart == "main-effects" || picture.chart == "scaling") {}
     if let Some(grid) = operations::grid(summary) {
         page.element("h2", operations::TITLE);
+        // A few pictures of quantiles are enough; the table has all arms.
         for _ in 0..NINES_MAX {
             page.picture(|picture| picture.chart == "nines");
         }
@@ -123,6 +131,7 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
 fn figures(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
     let Some(grid) = published::grid(&report.summary, group) else { return };
     page.element("h3", published::TITLE);
+    // Without a figure of our own next to a published one, the group's first finding stands for it.
     let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
     push_grid(page, &grid, false);
     let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
@@ -158,6 +167,7 @@ pub(super) fn section_method(page: &mut Page, report: &Report) {
     every(page, "Every arm by itself", &groups::arms(summary));
 }
 
+/// For a POSIX shell: words with any other character are quoted.
 fn command(words: &[String]) -> String {
     let plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%".contains(c))
@@ -169,6 +179,7 @@ fn command(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
+/// More samples are left to `--format csv`, to keep the page small.
 const SAMPLES_MAX: usize = 50_000;
 
 pub(super) fn section_samples(page: &mut Page, report: &Report) {
@@ -190,6 +201,7 @@ pub(super) fn section_samples(page: &mut Page, report: &Report) {
     }
 }
 
+/// Base64 of a gzip member: a link that works without a network and without scripts.
 fn compressed(report: &Report) -> Option<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     write_csv(report, &mut encoder).ok()?;
@@ -200,6 +212,7 @@ pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     let Some(table) = &summary.overview else { return };
     page.element("h2", &overview::title(summary));
+    // Pictures first: they show the order of magnitude, and the table has the figures.
     while page.picture(|picture| picture.chart == "overview") {}
     if let Some(grid) = overview::each_against_each(table) {
         page.element("h3", "Each against each, over all kinds of work");
@@ -214,6 +227,7 @@ pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
 
 const ARMS_MAX: usize = 250;
 
+/// Folded up, because few readers need every arm; left out if the page is full.
 pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
     if grid.rows.len() > ARMS_MAX || page.is_full() {
         let arms = grid.rows.len();
@@ -246,6 +260,7 @@ pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     }
     page.push("</tr></thead>\n<tbody>\n");
     for row in &grid.rows {
+        // In a table of cards a single field is an ordinary row.
         if let ([heading], false) = (&row[..], cards) {
             let (class, text, width) = (class(heading.tone), escape(&heading.text), shown.len());
             page.push(&format!("<tr><td class=\"{class}\" colspan=\"{width}\">{text}</td></tr>\n"));
@@ -291,6 +306,7 @@ pub(super) fn section_trust(page: &mut Page, report: &Report) {
         page.paragraph("No warnings.");
     }
     let displayed = displayed(&report.warnings);
+    // Alarms are repeated here with each arm, since the top of the page has them merged.
     for loud in displayed.iter().filter(|displayed| displayed.loud) {
         page.element(LOUD, &loud.text);
         page.details(loud.each.iter().cloned());
@@ -306,6 +322,7 @@ pub(super) fn section_trust(page: &mut Page, report: &Report) {
         }
         page.push("</ul>\n");
     }
+    // All pictures that are left, e.g. the course of the run.
     while page.picture(|_| true) {}
     page.list_left_out();
     page.list(use_lines(summary));

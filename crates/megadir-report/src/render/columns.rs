@@ -1,4 +1,7 @@
 //! Columns of samples, for CSV and Parquet, and samples as CSV.
+//!
+//! One list names, describes and computes every column, so that CSV, Parquet, their documentation and the
+//! Python package cannot disagree. Programs read the columns by name, so names stay.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,6 +15,7 @@ use Value::{Hash, Missing, Number, Text};
 use crate::report::Report;
 use crate::summary::{Times, together};
 
+/// `description` is for the documentation; `value` gives the field of a row.
 pub struct Column {
     pub name: &'static str,
     pub description: &'static str,
@@ -21,6 +25,7 @@ pub struct Column {
 
 type Of = for<'r> fn(&'r Row<'_>) -> Value<'r>;
 
+/// Type of a column in Parquet. A hash is a number there, and hexadecimal digits in CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Number,
@@ -36,6 +41,7 @@ pub enum Value<'r> {
     Hash(u64),
 }
 
+/// A sample, with the fields of its arm and the quantiles of its block.
 pub struct Row<'r> {
     sample: &'r Sample,
     arm: &'r OfArm,
@@ -78,6 +84,7 @@ const fn text(name: &'static str, description: &'static str, value: Of) -> Colum
     Column { name, description, kind: Kind::Text, value }
 }
 
+/// The name `cell` is the former word for an arm; readers of older files expect it.
 pub const COLUMNS: &[Column] = &[
     number("epoch", "the epoch, from 0", |row| Number(row.sample.epoch.into())),
     number("round", "the round, from 0; warm-up rounds count on their own", |row| {
@@ -180,6 +187,7 @@ pub const COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Empty fields stay empty in CSV and are null in Parquet: an empty word would be a value.
 fn word(text: &str) -> Value<'_> {
     if text.is_empty() { Missing } else { Text(text) }
 }
@@ -194,10 +202,12 @@ impl Row<'_> {
     }
 }
 
+/// One entry for each arm, at its number in the plan.
 pub fn of_cells(plan: &Plan) -> Vec<OfArm> {
     plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
+/// Warm-up and voided samples are included, because the file is for other analyses; columns mark them.
 pub fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
     report.record.samples.iter().enumerate().filter_map(move |(place, sample)| {
         let times = sample.latency.as_deref().zip(report.operation_times(place));
@@ -207,13 +217,14 @@ pub fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = R
 }
 
 fn single(latency: &Latency, times: &Times) -> Single {
+    // Quantiles of a block alone, unlike the ones of an arm over all rounds.
     let all = together([times]);
     let gap_ns = (latency.gap_ticks as f64 * latency.ns_per_tick).round() as u64;
     Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns }
 }
 
 /// The fields that all arms have come first, and each kind of work adds its own. One column has several
-/// meanings (`backend` is also a call, a method and a command line), because it is always the means by which
+/// meanings (`backend` is also a call, a method and a command line), because it is always the means with which
 /// the work was done, and a reader filters by it.
 fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     let of = OfArm {
@@ -256,6 +267,8 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     }
 }
 
+/// Words come from the serialized form, so that a table never names a kind of work differently from the
+/// record.
 fn kind(work: &Work) -> String {
     let value = serde_json::to_value(work).unwrap_or_default();
     value["do"].as_str().unwrap_or_default().to_owned()
@@ -268,6 +281,7 @@ fn name(value: &impl Serialize) -> String {
     }
 }
 
+/// Bytes between two writes: a write for each row would be a system call where the output is a file.
 const GATHERED_BYTES: usize = 64 << 10;
 
 pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> {
@@ -303,7 +317,7 @@ fn push(text: &mut String, value: Value<'_>) {
     }
 }
 
-/// A field of CSV.
+/// A field of CSV, in quotes only if it needs them (RFC 4180).
 pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\"")).into()

@@ -1,4 +1,7 @@
 //! Data sets, the cost of making them and their disk usage, for table and Markdown.
+//!
+//! The JSON form of a report is here as well, because both describe the work rather than how it
+//! compares.
 
 use std::borrow::Cow;
 use std::io;
@@ -17,6 +20,7 @@ use crate::text;
 use crate::warning::Advisory;
 
 /// Sets that differ only in size or location share one sentence.
+/// The directories are described apart, so the key has them replaced by one value.
 pub(super) fn data_sets(summary: &Summary) -> String {
     let by_source = summary.data.iter().map(|check| match &check.data.source {
         DataSource::Existing { .. } => (check.data.source.clone(), &check.data),
@@ -51,6 +55,7 @@ fn data_set(source: &DataSource, sets: &[&Data]) -> String {
                 }
             }
             let by_arms = if made.when == When::ByArms { " by the arms" } else { "" };
+            // More sets than sizes: some sizes exist several times, e.g. in different layouts.
             let times = match sets.len() {
                 number if number > sizes.len() => format!("{} times ", text::count(number as u64)),
                 _ => String::new(),
@@ -63,6 +68,7 @@ fn data_set(source: &DataSource, sets: &[&Data]) -> String {
     }
 }
 
+/// Properties of a file: name, size, content, age. Pseudorandom contents are the ordinary case and not named.
 fn laws(made: &Made) -> Vec<String> {
     let names = text::names(made.names);
     let mean = text::bytes(made.size_bytes);
@@ -84,6 +90,7 @@ fn laws(made: &Made) -> Vec<String> {
     [Some(names), Some(sizes), content, aged].into_iter().flatten().collect()
 }
 
+/// Places of the files: flat directories have no phrase.
 fn places(made: &Made) -> Vec<String> {
     let spread = match &made.spread {
         Spread::Flat => None,
@@ -103,6 +110,7 @@ fn places(made: &Made) -> Vec<String> {
 /// Equal lines of several data sets become one with their numbers. Ordinary flat sets are left out: their
 /// cost of creation and space is no result of the study, while the cost of nested and aged ones is.
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
+    // Compared as a whole with an ordinary set, so that a field that is added makes a set unusual.
     let usual = |id: DataId| {
         let made = summary.data_set(id).and_then(|data| data.source.made());
         made.is_none_or(|made| *made == Made::flat(made.names, made.size_bytes))
@@ -125,6 +133,7 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
         let line = format!("{directories}files in {files}; {}{aged}", uses(set.used));
         (set.data, line)
     });
+    // Sets that the arms created have no record of being built, but of the space that they took.
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let mut lines: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     lines.sort_by_key(|(id, _)| *id);
@@ -147,6 +156,7 @@ fn uses(used: Used) -> String {
     )
 }
 
+/// Short name of the recipe, for a line that begins with the numbers of several sets.
 fn kind(summary: &Summary, id: DataId) -> String {
     let Some(made) = summary.data_set(id).and_then(|data| data.source.made()) else { return "found".into() };
     let spread = match &made.spread {
@@ -163,6 +173,8 @@ fn kind(summary: &Summary, id: DataId) -> String {
     format!("{spread}{before}{aged}")
 }
 
+/// Version of the JSON form. Fields may be added to it; a field that changes its meaning needs the next
+/// number.
 const VERSION: u32 = 1;
 
 /// The JSON form of a report.
@@ -200,6 +212,7 @@ pub fn json(report: &Report) -> String {
     })
 }
 
+/// JSON with two spaces of indentation and a final newline.
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Rounded(PrettyFormatter::new()));
@@ -210,10 +223,12 @@ pub fn pretty(data: &impl Serialize) -> String {
 }
 
 /// To nine significant digits.
+/// No figure of a run is known to more digits, and shorter numbers keep the file readable.
 pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
+/// The formatter of the library with another form of numbers; all its other functions are passed on.
 struct Rounded(PrettyFormatter<'static>);
 
 macro_rules! pretty {

@@ -1,5 +1,11 @@
 //! Tables of text and their layout on a terminal.
 //! On a narrow terminal, columns with a rank are dropped first, then names are shortened.
+//!
+//! ```text
+//! Grid: columns (heading, side, rank), rows of Text (text, tone), legend, bars
+//!   -> lay_out: clean, natural widths, fit -> lines of a terminal
+//!   -> Markdown, HTML: every column, no widths
+//! ```
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,6 +13,8 @@ use std::collections::BTreeSet;
 use crate::render::Style;
 use crate::render::paint::{Tone, clean, length, paint, sentences, shorten};
 
+/// Spaces before each column; characters of a first column and of the widest other text that narrowing
+/// leaves.
 const GAP: usize = 2;
 const FIRST_MIN: usize = 8;
 const BESIDE_FIRST_MIN: usize = 20;
@@ -34,11 +42,13 @@ macro_rules! headings {
 pub(crate) use headings;
 
 /// An output prints each sentence once.
+/// Tables of one kind share most of their legend, e.g. the meaning of brackets.
 #[derive(Default)]
 pub(crate) struct Legends(BTreeSet<String>);
 
 impl Legends {
     pub(crate) fn unprinted(&mut self, legend: &[String]) -> Vec<String> {
+        // By sentence and not by paragraph: two legends may differ in one sentence only.
         let without_columns = |paragraph: &String| {
             let new =
                 sentences(paragraph).into_iter().filter(|sentence| self.0.insert((*sentence).to_owned()));
@@ -96,11 +106,13 @@ impl Text {
 pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
+    // Natural width: the longest field or the heading.
     let natural = |(place, column): (usize, &Column)| {
         let fields = texts.iter().filter_map(|row| row.get(place)).map(|text| length(text));
         fields.max().unwrap_or(0).max(length(&column.heading))
     };
     let mut widths: Vec<usize> = grid.columns.iter().enumerate().map(natural).collect();
+    // Bars that answer the question keep their room, and columns are dropped for them instead.
     let needed = grid.bars.as_ref().filter(|bars| bars.needed).map_or(0, |_| GAP + BESIDE_MIN);
     let kept = fit(grid, &mut widths, width.saturating_sub(needed));
     let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
@@ -135,6 +147,7 @@ fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
         *place == 0 || fields.any(|field| !field.text.is_empty())
     };
     let mut kept: Vec<usize> = (0..grid.columns.len()).filter(has_text).collect();
+    // Columns of equal rank are dropped together, so that an interval never stays without its value.
     while total(&kept, widths) > width {
         let rank = |&place: &usize| grid.columns[place].rank;
         match kept.iter().copied().max_by_key(rank).filter(|place| rank(place) > 0) {
@@ -148,6 +161,8 @@ fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
     // The first column identifies the row.
     let left = |place: &usize| *place > 0 && grid.columns[*place].align == Align::Left;
     let excess = total(&kept, widths).saturating_sub(width);
+    // The widest text on the left gives way first, down to a minimum, and the names of the rows last: a
+    // number that is cut would be wrong, a text that is cut can still be recognized.
     if let Some(widest) = kept.iter().copied().filter(left).max_by_key(|place| widths[*place]) {
         widths[widest] = widths[widest].saturating_sub(excess).max(BESIDE_FIRST_MIN.min(widths[widest]));
     }
@@ -170,6 +185,8 @@ fn field(text: &str, tone: Tone, width: usize, align: Align, style: Style) -> St
 
 pub(super) const BESIDE_MAX: usize = 16;
 pub(super) const BESIDE_MIN: usize = 4;
+/// Eighths of a block, so that a short bar shows small differences; terminals without Unicode get whole
+/// characters.
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
@@ -192,6 +209,7 @@ impl Bars {
 }
 
 /// Values above zero are visible.
+/// An empty place means that nothing was measured.
 pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
     let part = part.clamp(0.0, 1.0);
     if !style.unicode {
@@ -206,6 +224,7 @@ pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
 }
 
 /// From zero to the maximum: at most `width` columns, each the median of its share.
+/// Medians and not means, so that one stall does not raise a whole stretch.
 pub(super) fn course(values: &[f64], width: usize, style: Style) -> String {
     let size = values.len().div_ceil(width.max(1)).max(1);
     let median = |chunk: &[f64]| megadir_stats::median(chunk).filter(|m| m.is_finite());

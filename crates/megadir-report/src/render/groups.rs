@@ -1,4 +1,14 @@
 //! Groups of a summary as grids, for table and Markdown.
+//!
+//! ```text
+//! GroupReading::Compare   -> arm, time, interval, an entry, processor, calls, ratio, verdict
+//!              Decompose  -> factor, slow, fast, difference, share
+//!              Pairs      -> pair, circumstances, time, against, ratio, verdict
+//!              others     -> operations.rs
+//! ```
+//!
+//! Legends describe only the marks and words that occur in their table. A rank says which columns a narrow
+//! terminal drops first.
 
 use megadir_record::Work;
 
@@ -26,6 +36,8 @@ pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     }
 }
 
+/// Every arm by itself, with preparing arms and controls, and no ratios: for readers who compare with other
+/// tools.
 pub(crate) fn arms(summary: &Summary) -> Grid {
     const HEADINGS: [&str; 15] = [
         "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
@@ -46,6 +58,7 @@ fn has_peak(arm: &ArmSummary) -> bool {
 }
 
 fn arm_row(arm: &ArmSummary) -> Vec<Text> {
+    // An arm without rounds has its name and zero rounds; the other fields are missing, not empty.
     let mut row = vec![arm.planned.name.clone(), arm.rounds.to_string()];
     if let Some(timing) = &arm.timing {
         let quantile = |ns: Option<f64>| ns.map_or_else(|| "refused".into(), text::time);
@@ -78,6 +91,7 @@ fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
 }
 
 /// The study's source prints speed-ups.
+/// Then the table has them as well, with the ratio that verdicts refer to.
 pub(super) fn prints_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
@@ -90,6 +104,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     let programs = runs_programs(summary, comparison);
     if programs {
         let of_programs = headings![right "user" 5, right "system" 5, right "memory" 3];
+        // Programs are other processes: their user and system time replace the column of this process.
         columns.splice(PROCESSOR..=PROCESSOR, of_programs);
     }
     let shown = comparison.rows.iter().filter(|row| !summary.is_control(row.arm));
@@ -109,6 +124,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
+/// Inverse of the ratio, and of the ends of its interval in the other order.
 pub(super) fn speed_up(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Baseline => "1".into(),
@@ -162,12 +178,14 @@ fn is_negligible(outcome: &Outcome) -> bool {
     }
 }
 
+/// Place of the column that programs replace.
 const PROCESSOR: usize = 4;
 
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }
 
+/// Fields without a measurement are empty; a row always has all its fields.
 fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, programs: bool) -> Vec<Text> {
     let timing = summary.timing(contrast.arm);
     let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
@@ -200,6 +218,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         headings![left "factor" 0, right "slow" 1, right "fast" 1, left "difference" 0, left "share" 0];
     let Decomposition { slow_name, fast_name, ratio, .. } = decomposition;
     let mut rows: Vec<Vec<Text>> = decomposition.factors.iter().map(factor_row).collect();
+    // The sum of both programs, as the last row, with bold text in place of a bar.
     let whole = [
         "the whole".to_owned(),
         text::time(decomposition.slow_ns.value),

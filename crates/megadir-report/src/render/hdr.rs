@@ -1,5 +1,7 @@
 //! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: a line per arm, its name the tag. Format:
 //! hdrhistogram.org, log version 1.3. An arm's interval is from its first valid block to its last and includes the turns of other arms.
+//!
+//! Three digits of the format are finer than the buckets of the record (1/256), so nothing else is lost.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,6 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use crate::report::Report;
 use crate::summary::Times;
 
+/// Significant decimal digits.
 const DIGITS: u8 = 3;
 
 pub fn hdr(report: &Report) -> String {
@@ -41,6 +44,7 @@ fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
     }
     let mut writer = builder
         .with_start_time(started)
+        // The divisor changes only how the column of the maximum is printed; nanoseconds stay nanoseconds.
         .with_max_value_divisor(1.0)
         .begin_log_with(log, &mut serializer)
         .ok()?;

@@ -1,4 +1,7 @@
 //! Run and machine, as lines for table and Markdown.
+//!
+//! Facts that a machine does not have are left out of their lines, and never guessed. What makes the whole
+//! run something else than it seems (Wine, an emulator, disks in memory) is printed before any figure.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +19,7 @@ use crate::text;
 pub(crate) fn run_line(report: &Report) -> String {
     let summary = &report.summary;
     let progress = &summary.progress;
+    // Rounds that count, of all planned ones; with a stopping rule the plan has a maximum.
     let rounds = format!(
         "{} of {}{}{}, {} of warm-up, {} voided",
         progress.rounds_used,
@@ -74,6 +78,7 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
 pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;
     let file_system = &machine.file_system;
+    // With images the file system of the machine is the one below them.
     let images = if has_images_directory(summary) { "images on " } else { "" };
     let options = file_system.mount_options.as_ref().map(|options| format!(" ({options})"));
     let parts = [
@@ -111,6 +116,8 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
             (false, None) => Some(format!("made by '{}'", of.make.join(" "))),
             (false, Some(tool)) => Some(format!("made by '{}' ({tool})", of.make.join(" "))),
         };
+        // A disk in memory is described by its compression, and by the memory that it used, that was
+        // expected and that was allowed.
         let disk = of.disk.as_ref().map_or_else(String::new, |disk| below(disk, &summary.disks, of.id));
         let place = format!("{}{disk}", place(&of.place));
         let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place)];
@@ -123,6 +130,7 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     made.chain(lives(summary)).chain(unavailable).collect()
 }
 
+/// A life is an epoch of files: how it began decides what creating files met, see `passes_over_removed`.
 fn lives(summary: &Summary) -> Option<String> {
     let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
         let labels = text::list(
@@ -146,6 +154,7 @@ fn lives(summary: &Summary) -> Option<String> {
     });
     let begun = "Each epoch began on a file system that was remounted, except in memory";
     let (reformatted, remembers) = (reformatted.unwrap_or_default(), remembers.unwrap_or_default());
+    // Records of studies without remounts have no such line.
     summary.rules.fresh_mounts.then(|| format!("{begun}{reformatted}{remembers}."))
 }
 
@@ -168,6 +177,7 @@ fn below(disk: &LabDisk, used: &[DiskUse], on: FsId) -> String {
 fn place(place: &Place) -> String {
     match place {
         Place::Image { bytes, direct_io } => {
+            // Through the page cache an image costs nothing to read again; that must not be overlooked.
             let through = match direct_io {
                 Some(true) => ", read and written past the page cache",
                 Some(false) => ", read and written THROUGH THE PAGE CACHE, which hides what its device costs",
@@ -192,6 +202,8 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let mut lines = file_system_details(&machine.file_system, summary.started_unix_s, named);
     for mount in &summary.mounted {
         let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);
+        // Facts that the machine has already, or that are the same by construction, are removed from the
+        // mounted file system.
         let own = FileSystem {
             block_stack: Vec::new(),
             directory: Vec::new(),
@@ -215,6 +227,7 @@ fn join(parts: &[String], of: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
 }
 
+/// State in which the run found the file system: usage, age, features, and the devices below it.
 fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str) -> Vec<String> {
     let used = |unit: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
@@ -239,6 +252,7 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     lines.into_iter().flatten().collect()
 }
 
+/// More resolutions are summed up by the smallest and the largest.
 const RESOLUTIONS_MAX: usize = 2;
 
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
@@ -255,6 +269,7 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
             text::counted(summary.resolution.len() as u64, "arm")
         )];
     };
+    // Arms without an interval are counted, since a resolution that is unknown is no good sign.
     let unknown = summary.resolution.len() - known.len();
     let unknown =
         if unknown > 0 { format!("; of {unknown} more unknown, too few rounds") } else { String::new() };
@@ -277,10 +292,12 @@ pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     // Marks and headline of the table of file systems are one family; each pair over all rows is another.
     let overview = summary.overview.as_ref().filter(|overview| !overview.overall.is_empty());
     let families = families + overview.map_or(0, |_| 2);
+    // With few families the expected number is far below one.
     let few = families < FAMILIES_MIN && overview.is_none();
     if few || summary.progress.rounds_used < rounds_for_interval(summary.rules.confidence) {
         return None;
     }
+    // Expected number if nothing differed: families times the error level.
     let false_calls = (1.0 - summary.rules.confidence) * families as f64;
     let table = match overview {
         Some(_) => " The table of file systems is one family for its marks (*) and the name of a fastest.",
@@ -295,6 +312,7 @@ pub(crate) fn families_line(summary: &Summary) -> Option<String> {
 fn families(group: &GroupSummary) -> usize {
     match &group.reading {
         GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
+        // Each pair of file systems is one family, in all its rows.
         GroupReading::Pairs(pairs) if group.name == FILE_SYSTEM_GROUP => {
             let of = |row: &PairRow| (row.pair.subject.clone(), row.pair.than.clone());
             pairs.rows.iter().map(of).collect::<BTreeSet<_>>().len()
@@ -327,6 +345,7 @@ fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
 
 pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let Some(check) = &summary.self_check else {
+        // Records before the self-check have the empty loop alone.
         let null_loop_ns = summary.null_loop_ns?;
         return Some(format!("Self-check: the empty loop takes {} an operation.", text::time(null_loop_ns)));
     };
@@ -354,6 +373,7 @@ fn caches(summary: &Summary) -> String {
 }
 
 fn cache_name(summary: &Summary, state: CacheState) -> String {
+    // A dropped state is prefixed under a hypervisor, because the host may have kept the data.
     let guest = if state.drops() && summary.machine.hypervisor.is_some() { "guest-" } else { "" };
     format!("{guest}{}", state.name())
 }

@@ -1,4 +1,7 @@
 //! The full report in Markdown.
+//!
+//! Text of a record is cleaned before it becomes Markdown: a name with a bar or an angle bracket would end
+//! a cell or start an element.
 
 use super::data::use_lines;
 use super::grid::{Align, Grid, Legends};
@@ -19,6 +22,8 @@ pub(super) const READING: &str = "How to read this: `docs/how-to-read-a-report.m
 /// refer to it for. Legends are printed once, however many tables share them.
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
+    // The order is the one of the other formats; each table is followed by the published figures of its
+    // group.
     let mut legends = Legends::default();
     let mut page = format!("# {}\n\n", clean(&report.question()));
     findings(&mut page, report);
@@ -26,10 +31,12 @@ pub fn markdown(report: &Report) -> String {
         page.push_str(&format!("## {}\n\n", overview::title(summary)));
         overview::legend(summary, overview).iter().for_each(|line| paragraph(&mut page, line));
         let each = overview::each_against_each(overview);
+        // All columns of all tables: a page has no width.
         let tables = overview::tables(overview, usize::MAX).into_iter().chain(each);
         tables.for_each(|grid| push_grid(&mut page, &mut legends, &grid));
         paragraph(&mut page, overview::BARS);
         let lines = overview::lines(overview).join("\n").replace('`', "'");
+        // Back quotes would end the block of code.
         page.push_str(&format!("```text\n{lines}\n```\n\n"));
     }
     titled(&mut page, &mut legends, published::SOURCE_TABLE_TITLE, published::grid_source_table(summary));
@@ -57,6 +64,7 @@ pub fn markdown(report: &Report) -> String {
     titled(&mut page, &mut legends, operations::TITLE, operations::grid(summary));
     titled(&mut page, &mut legends, operations::HOSTS_TITLE, operations::grid_hosts(summary));
     method(&mut page, report);
+    // Exactly one newline at the end, whatever the last part was.
     page.truncate(page.trim_end().len());
     page.push('\n');
     page
@@ -67,6 +75,7 @@ fn findings(page: &mut String, report: &Report) {
     let lines = incomplete.into_iter().chain(stand_in_lines(&report.summary));
     lines.for_each(|line| page.push_str(&format!("* **{}**\n", clean(&line))));
     if report.has_alarm() {
+        // The lines below are a list of findings; the alarm refers to the warnings after the tables.
         page.push_str("* **Do not use these numbers before reading the lines marked Warning below.**\n");
     }
     for finding in &report.findings {
@@ -141,6 +150,7 @@ pub(crate) fn push_grid(page: &mut String, legends: &mut Legends, grid: &Grid) {
     row(grid.columns.iter().map(|column| rule(column.align).into()).collect());
     for fields in &grid.rows {
         let mut fields: Vec<String> = fields.iter().map(|field| clean(&field.text)).collect();
+        // Rows that are headings have fewer fields than the table.
         fields.resize(grid.columns.len(), String::new());
         row(fields);
     }

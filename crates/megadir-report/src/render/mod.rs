@@ -1,4 +1,12 @@
 //! Tables, Markdown and data of a report, and the grids and lines that pages share with them.
+//!
+//! ```text
+//! screen.rs    22 lines: alarms, answer, one table, notes          table.rs     everything that fits a terminal
+//! markdown.rs  everything                                          page/        everything, with pictures
+//! grid.rs      tables before layout, made by groups.rs, operations.rs, overview.rs and published.rs
+//! machine.rs   lines about run, machine and trust                  paint.rs     colours, wrapping, words of outcomes
+//! columns.rs, parquet.rs, hdr.rs   samples                         data.rs      JSON, and lines about data sets
+//! ```
 
 mod columns;
 mod data;

@@ -1,4 +1,7 @@
 //! Tables of single operations, break-even shares and fillings.
+//!
+//! Groups that are no comparison of arms have their tables here. Ranks of columns are chosen so that on a
+//! narrow terminal the verdict, and the figure that it is about, remain.
 
 use megadir_record::Since;
 
@@ -13,6 +16,7 @@ use crate::text;
 pub(crate) const TITLE: &str = "How long do single operations take?";
 
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
+    // Arms of the study's groups that have times of single operations; without any there is no table.
     let timed = || summary.measured().filter_map(|arm| Some((arm, arm.single()?)));
     let (_, first) = timed().next()?;
     let columns = headings![
@@ -26,6 +30,7 @@ pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
 pub(crate) const HOSTS_TITLE: &str = "How fast was each host?";
 
 pub(crate) fn grid_hosts(summary: &Summary) -> Option<Grid> {
+    // The name of an arm repeats for each of its hosts.
     let row = |arm: &ArmSummary, of: &HostRate| {
         let per_s = text::per_second(&of.per_s);
         let fields = [arm.planned.name.clone(), of.host.clone(), text::count(of.entries), per_s];
@@ -42,6 +47,8 @@ pub(crate) fn grid_hosts(summary: &Summary) -> Option<Grid> {
     (!rows.is_empty()).then(|| Grid::new(columns, rows, legend))
 }
 
+/// Withheld quantiles are marked as refused in every column, because an empty field would mean that they
+/// were not measured.
 fn row(name: &str, single: &Operations) -> Vec<Text> {
     let mut fields = vec![name.to_owned()];
     match &single.quantiles {
@@ -60,12 +67,15 @@ fn row(name: &str, single: &Operations) -> Vec<Text> {
     fields.into_iter().map(Text::plain).collect()
 }
 
+/// Interval alone, in the unit of its value. Cut out of the text of both, so that the two never differ in
+/// unit or decimals.
 pub(super) fn bounds(figure: &Figure) -> String {
     let text = text::time_with_interval(figure);
     text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()
 }
 
 fn legend(summary: &Summary, single: &Operations) -> String {
+    // With a fixed rate a time contains waiting, which a reader must know before comparing.
     let from = match single.since {
         Since::Start => "from the end of the operation before to its own end",
         Since::IntendedStart => "from when it was planned to start to its end",
@@ -133,6 +143,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Grid {
     ];
     let of = |number: Option<u64>| number.map(text::count).unwrap_or_default();
     let predicted = refusal.predicted.as_ref();
+    // The prediction is a number with bounds that hardly any directory leaves.
     let bounds =
         |of: &megadir_record::Predicted| format!("[{}, {}]", text::count(of.low), text::count(of.high));
     let error =
@@ -156,6 +167,7 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
         right "files there" 0, right "time" 0, left "interval" 2, right "p50" 3, right "p99" 1,
         right "longest" 3, left "ratio" 0, left "verdict" 0
     ];
+    // A bucket is an arm of its own, so its quantiles are the arm's.
     let row = |bucket: &Bucket| {
         let timing = summary.timing(bucket.arm);
         let quantiles = timing.and_then(|timing| timing.single.as_ref()?.quantiles);
@@ -205,6 +217,7 @@ pub(super) fn grow(growth: &Growth) -> Grid {
 
 fn series_rows(series: &Series) -> Vec<Vec<Text>> {
     let point = |point: &crate::summary::Point| {
+        // Exponent from the size before to this one; the first row has none.
         let step = series.steps.iter().find(|step| step.to_entries == point.entries);
         let exponent = step.map(|step| text::exponent(&step.exponent)).unwrap_or_default();
         let fields = [
@@ -219,6 +232,7 @@ fn series_rows(series: &Series) -> Vec<Vec<Text>> {
         fields.map(Text::plain).into()
     };
     let mut rows: Vec<Vec<Text>> = series.points.iter().map(point).collect();
+    // Without an exponent there are fewer than two sizes, and no row for all of them.
     if let Some(exponent) = &series.exponent {
         let exponent = text::exponent(exponent);
         let fields: [&str; 7] = [&series.name, "all", "", "", "", &exponent, shape(series.shape)];

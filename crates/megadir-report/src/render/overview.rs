@@ -1,4 +1,15 @@
 //! Table of file systems or volumes by kind of work, and what the volumes are.
+//!
+//! ```text
+//! time          ext4           xfs             tmpfs
+//! create
+//!   1 thread    12.1 us ±1 %   < 9.0 us ±1 %*  ! 3.2 us ±2 %
+//!   4 threads    5.0 us ±2 %   = 5.1 us ±2 %   ! 1.1 us ±3 %
+//! ```
+//!
+//! Before a time is its verdict against the first column (< > = ?) or a `!` for other storage, after it a
+//! star for a fastest one that was shown. Signs are explained in the legend, and colour repeats only the
+//! star.
 
 use megadir_record::{FileSystem, LabFileSystem, Place};
 
@@ -9,6 +20,7 @@ use crate::summary::{Outcome, OutcomeClass, Overview, OverviewCell, OverviewRow,
 use crate::text;
 
 pub(super) const BARS: &str = "The same as bars, each operation on its own scale, uncut:";
+/// Widths of bars in characters: below each other, and the least and the most next to each other.
 const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
@@ -22,6 +34,7 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
             overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column, true)));
         cells.max().unwrap_or(0).max(length(&overview.columns[column].name)) + 2
     });
+    // Columns fill the width from left to right; each continuation repeats the names of the rows.
     let mut chunks: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
     for (column, needed) in widths.enumerate() {
@@ -53,6 +66,8 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     chunks.into_iter().map(grid).collect()
 }
 
+/// A change of section writes its heading; rows below are indented. Sections come from the order of the
+/// rows.
 fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<Vec<Text>> {
     let mut rows = Vec::new();
     let mut section = "";
@@ -78,6 +93,7 @@ pub(super) fn first_of_each_section(overview: &Overview) -> Overview {
         let is_next = section.replace(row.section.clone()).as_ref() != Some(&row.section);
         is_next || row.section.is_empty()
     });
+    // A single row would hide that there are more kinds of work.
     if first.rows.len() < 2 {
         return overview.clone();
     }
@@ -91,6 +107,7 @@ pub(super) fn first_of_each_section(overview: &Overview) -> Overview {
 }
 
 /// Comparison with the first, median, half-interval, and mark of a proven fastest.
+/// The star has its place in every cell, so that times stay aligned.
 fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest: bool) -> String {
     let Some(cell) = cell else { return "-".into() };
     let against = match (&cell.against_first, overview.columns[column].comparable) {
@@ -104,6 +121,8 @@ fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest
     format!("{against}{}{half}{}", text::time(figure.value), if fastest { "*" } else { " " })
 }
 
+/// Signs instead of words, because a cell has no room. A question mark is also the sign of an outcome
+/// without a verdict.
 fn sign(outcome: &Outcome) -> &'static str {
     match outcome.class() {
         Some(OutcomeClass::Faster) => "< ",
@@ -156,6 +175,8 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     legend
 }
 
+/// Lines for a screen, which has no room for the legend: columns that look comparable and are not, the
+/// meaning of the signs, unavailable file systems.
 pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let mut lines = Vec::new();
@@ -173,12 +194,14 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
             ));
         }
     }
+    // The table over all kinds of work has no signs, so their meaning is printed for the other table only.
     if overall(overview).is_none() && overview.comparable().count() > 1 {
         lines.push(format!("{MARKS}."));
     }
     match &summary.unavailable[..] {
         [] => {}
         [unavailable] => lines.push(format!("Unavailable: {}: {}.", unavailable.name, unavailable.reason)),
+        // Several reasons would fill the screen.
         several => {
             let names = text::list(several.iter().map(|unavailable| &unavailable.name));
             lines.push(format!("Unavailable: {names}; --verbose prints the reasons."));
@@ -206,6 +229,8 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     Some(Grid { bars, ..Grid::new(columns, rows, legend) })
 }
 
+/// Bars next to each other, one column for each file system, or `None` on a terminal that is too narrow for
+/// them.
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
     let first = overview.rows.iter().map(|row| length(&row.label) + 2).max()?;
     let room = width.checked_sub(2 + first)? / overview.columns.len().max(1);
@@ -227,6 +252,7 @@ fn shortened(name: &str, width: usize) -> String {
     name.chars().take(width.max(4)).collect()
 }
 
+/// Bars below each other, for Markdown: their width does not depend on a terminal.
 pub(super) fn lines(overview: &Overview) -> Vec<String> {
     let style = Style { color: false, unicode: true };
     let names = overview.columns.iter().map(|column| length(&column.name)).max().unwrap_or(0);
@@ -245,6 +271,7 @@ pub(super) fn lines(overview: &Overview) -> Vec<String> {
     lines
 }
 
+/// All bars of a section share a scale, since its rows are the same operation.
 fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
@@ -253,6 +280,7 @@ fn longest(overview: &Overview, section: &str) -> f64 {
 
 pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     let shown: Vec<usize> = overview.comparable().collect();
+    // Two file systems have one ratio, which other tables have.
     if shown.len() < 3 {
         return None;
     }
@@ -278,6 +306,7 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     Some(Grid::new(columns, shown.iter().map(row).collect(), legend))
 }
 
+/// Volumes are described before their times, because they may differ in anything.
 pub(crate) fn volume_lines(summary: &Summary) -> Vec<String> {
     let volumes = volumes(summary);
     let each = volumes.iter().map(|(of, mounted)| describe(of, mounted));
@@ -292,6 +321,7 @@ fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
     let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
     let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);
     let volumes: Vec<_> = given.filter_map(|of| Some((of, &mounted(of)?.file_system))).collect();
+    // A single volume is the run's directory, which the line on the machine describes.
     if volumes.len() < 2 { Vec::new() } else { volumes }
 }
 
@@ -313,6 +343,8 @@ fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {
     format!("Volume {}: {path}, {}{}.", of.label, mounted.kind, parts.concat())
 }
 
+/// Properties in which at least one volume differs from the first; values are not repeated, since each
+/// volume's line has them.
 fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     type Property = fn(&FileSystem) -> String;
     let properties: [(&str, Property); 5] = [
@@ -333,6 +365,7 @@ fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
 }
 
 fn one_device(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
+    // Only devices with a path: names such as `tmpfs` or `overlay` are no common device.
     let device = |mounted: &FileSystem| mounted.device.clone().filter(|device| device.starts_with('/'));
     let shared = volumes.iter().find_map(|(of, mounted)| {
         let own = device(mounted)?;

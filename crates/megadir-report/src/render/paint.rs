@@ -1,15 +1,20 @@
 //! Colours of a terminal, and the words and tones of outcomes.
 //! A record may contain any characters: [`clean`] removes escape sequences before layout.
+//!
+//! Words of verdicts are here for all formats, with a tone that each of them turns into colour, a class or
+//! nothing. No meaning is in colour alone.
 
 use crate::summary::{Outcome, Summary, Verdict, looks};
 use crate::text;
 
+/// Abilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     pub color: bool,
     pub unicode: bool,
 }
 
+// Meanings, not colours: a terminal, a page and a picture each have their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -20,6 +25,8 @@ pub(crate) enum Tone {
     Alarm,
 }
 
+/// Escape sequences of single texts, each with its end, so that a cut line never colours the rest of a
+/// terminal.
 pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
     let code = match tone {
         Tone::Plain => return text.into(),
@@ -33,6 +40,8 @@ pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
 }
 
 /// Replaces non-ASCII characters if the terminal lacks them.
+/// Control characters are escaped and stay visible, since a record may come from anyone and a name may
+/// contain escape sequences.
 pub(crate) fn clean(text: &str, style: Style) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
@@ -48,6 +57,8 @@ pub(crate) fn clean(text: &str, style: Style) -> String {
 
 /// As `acts_on_terminals` of the crate `megadir`, on which reports do not depend.
 pub(crate) fn is_control(character: char) -> bool {
+    // Characters that reorder text could exchange digits on the screen; characters that show nothing could
+    // make two names look equal.
     let reorders = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}');
     let shows_nothing = matches!(
         character,
@@ -75,6 +86,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     fill(words(text), |line, word| length(line) + 1 + length(word) <= width)
 }
 
+/// Lines by a measure of the caller: characters on a terminal, pixels in a picture.
 pub(crate) fn fill(
     words: impl IntoIterator<Item = String>,
     fits: impl Fn(&str, &str) -> bool,
@@ -94,6 +106,7 @@ pub(crate) fn fill(
 
 /// Whole sentences in at most `lines` lines; the first one in as many as it needs, since half a sentence may say the opposite.
 pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
+    // The longest beginning that ends with a sentence and fits.
     let fits = |end: &usize| wrap(&text[..*end], width).len() <= lines;
     let end = ends_of_sentences(text).filter(fits).last().or_else(|| ends_of_sentences(text).next());
     wrap(&text[..end.unwrap_or(text.len())], width)
@@ -109,6 +122,8 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     ends_of_sentences(text).map(sentence_to).filter(|sentence| !sentence.is_empty()).collect()
 }
 
+/// A full stop ends a sentence only before a space and a capital letter or an opening sign, so that numbers
+/// and names with full stops stay whole.
 fn ends_of_sentences(text: &str) -> impl Iterator<Item = usize> {
     let begins = |first: char| first.is_uppercase() || "`'([".contains(first);
     let ends = text.match_indices(". ").map(|(at, _)| at + 1);
@@ -116,6 +131,7 @@ fn ends_of_sentences(text: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Not within `1 000 000`, `[ ]` or between a number and its unit.
+/// A line break there would separate what a reader takes in as one number.
 pub(crate) fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
     let mut words: Vec<String> = Vec::new();
@@ -137,6 +153,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Number of characters; wide ones count as one column.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -149,6 +166,7 @@ pub(super) fn shorten(text: &str, width: usize, style: Style) -> String {
     text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
 }
 
+/// Legend of brackets: how the intervals were made, and the families and looks that they were adjusted for.
 pub(super) fn intervals<'a>(
     summary: &Summary,
     family: &str,
@@ -167,6 +185,7 @@ pub(super) fn intervals<'a>(
     format!(" [ ]: 95 % interval{bootstrap}, adjusted for {family} (Holm){looks}.")
 }
 
+/// Text of the ratio, words of the verdict, and tone; every table uses these three.
 pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     let (words, tone) = match outcome {
         Outcome::Baseline => ("baseline".into(), Tone::Faint),
@@ -178,6 +197,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     (outcome.ratio_text(), words, tone)
 }
 
+/// The speed-up is the verdict where a difference counts; smaller ones are named and not measured out.
 fn verdict_words(verdict: Verdict, ratio: f64) -> (String, Tone) {
     match verdict {
         Verdict::Faster { negligible: false } => (text::speed(ratio), Tone::Good),

@@ -17,8 +17,10 @@ use crate::report::Report;
 
 /// The columns of a row group are in memory at once.
 const ROWS: usize = 65_536;
+/// The output grows by one group after the other, and each is cleared from memory once written.
 
 pub(crate) fn write(report: &Report, output: &mut dyn Write) -> io::Result<()> {
+    // The library wraps an error of the output, which is returned unwrapped.
     write_file(report, output).map_err(|error| match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
@@ -71,6 +73,7 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
+/// Both annotations of a column's type are set: older readers know only the converted type.
 fn field(column: &Column) -> Result<SchemaType> {
     let (physical, logical, converted) = match column.kind {
         Kind::Number | Kind::Hash => (Type::INT64, LogicalType::integer(64, false), ConvertedType::UINT_64),
@@ -83,6 +86,8 @@ fn field(column: &Column) -> Result<SchemaType> {
         .build()
 }
 
+/// Values are written without the missing ones, whose places are in the definition levels (0: missing, 1:
+/// present).
 fn add(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, column: &Column, rows: &[Row<'_>]) -> Result<()> {
     let mut writer = group.next_column()?.ok_or_else(|| ParquetError::General("no column is left".into()))?;
     let (mut there, mut numbers, mut texts) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
@@ -91,6 +96,8 @@ fn add(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, column: &Column, rows:
         there.push(i16::from(!matches!(value, Value::Missing)));
         match value {
             Value::Missing => {}
+            // Parquet has no unsigned 64-bit type of its own: the bits are stored as a signed one, and the
+            // annotation restores their meaning.
             Value::Number(number) | Value::Hash(number) => numbers.push(number.cast_signed()),
             Value::Text(text) => texts.push(ByteArray::from(text)),
         }

@@ -1,4 +1,8 @@
-//! Published figures beside the run's.
+//! Published figures next to the run's.
+//!
+//! Three cases for each figure: an arm of this run did the same on like data, and its figure is shown; an
+//! arm did the same on other data, and the difference is shown in place of a figure; or no arm did it. A
+//! figure that does not compare is never printed next to a published one.
 
 use std::collections::BTreeSet;
 
@@ -43,6 +47,7 @@ pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Optio
     (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
 }
 
+/// Figures without a group belong to the study as a whole.
 fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Published> {
     let belongs = |figure: &&Published| match (group, &figure.group) {
         (None, of) => of.is_none(),
@@ -66,6 +71,7 @@ fn here(
     (why.or(figure.unlike.clone()), ours)
 }
 
+/// Units of study files are ASCII; large whole numbers are grouped.
 fn value(figure: &Published) -> String {
     match figure.unit.as_str() {
         "ratio" => text::ratio(figure.value, None),
@@ -94,6 +100,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
                 "fast" => (&read.fast_name, read.fast_ns),
                 _ => return None,
             };
+            // Decompositions are per entry; the source timed whole directories.
             let whole: Figure = an_entry.scaled(read.entries as f64);
             let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name))?;
             let name = format!("{name}, {}", text::entries(read.entries));
@@ -114,6 +121,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             let name = format!("{}, {}", row.pair.subject, summary.circumstances_in_full(&row.pair));
             Some(Ours { name, figure: row.outcome.ratio_text(), arm: row.pair.arm })
         }
+        // The last bucket stands for the filling.
         GroupReading::Fill(read) => {
             let last = read.buckets.last()?;
             let name = format!("among {} to {} files", text::count(last.from), text::count(last.to));
@@ -137,6 +145,8 @@ fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r st
 
 pub(crate) const SOURCE_TABLE_TITLE: &str = "The source's table, measured here";
 
+/// The source of one study prints speed-ups, the source of another lookups; both have the form of their own
+/// table, which readers may compare line by line.
 pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
     match prints_speed_ups(summary) {
         true => attributes(summary),
@@ -155,6 +165,7 @@ fn rows(summary: &Summary) -> impl Iterator<Item = (&Arm, &Contrast)> {
     all.filter(|(planned, _)| planned.role != Role::Control)
 }
 
+/// Only lookups of one fixed name, as in the source.
 fn lookups(summary: &Summary) -> Option<Grid> {
     let fixed = |planned: &Arm| matches!(planned.work, Work::Lookup { keys: Keys::Fixed, .. });
     let rows: Vec<Vec<Text>> = rows(summary)
@@ -185,6 +196,7 @@ fn lookups(summary: &Summary) -> Option<Grid> {
     (!rows.is_empty()).then(|| Grid::new(columns, rows, format!("{legend}{raw}")))
 }
 
+/// Row of the source's table: a method in one state of the cache.
 #[derive(Clone, PartialEq, Eq)]
 struct Way {
     method: String,
@@ -210,6 +222,7 @@ fn attributes(summary: &Summary) -> Option<Grid> {
     }
     let methods: Vec<String> = ways.iter().map(|way| way.method.clone()).collect();
     let first = |way: &Way| methods.iter().position(|method| *method == way.method);
+    // First runs above second runs of the same method, as in the source.
     ways.sort_by_key(|way| (first(way), std::cmp::Reverse(run(way.state).0)));
     let states: BTreeSet<(u8, &str)> = ways.iter().map(|way| run(way.state)).collect();
     let several = states.len() > 1;
@@ -218,6 +231,7 @@ fn attributes(summary: &Summary) -> Option<Grid> {
         columns.push(Column::left("run", 0));
     }
     for (place, entries) in sizes.iter().enumerate() {
+        // The rank of a column rises towards small sizes: their columns give way first.
         let rank = (sizes.len() - 1 - place) as u8;
         columns.push(Column::right(format!("{} files", text::count(*entries)), rank));
         columns.push(Column::right("speed-up", rank));
@@ -245,6 +259,7 @@ fn method(summary: &Summary, planned: &Arm) -> Option<String> {
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))
 }
 
+/// Order and name of a state: the source calls an uncached pass the first run, and a cached one the second.
 fn run(state: CacheState) -> (u8, &'static str) {
     match state {
         CacheState::Warm => (0, "second"),
@@ -255,6 +270,7 @@ fn run(state: CacheState) -> (u8, &'static str) {
     }
 }
 
+/// The source has no intervals, and two columns for each size leave no room for them.
 fn without_interval(outcome: &Outcome) -> String {
     let speed_up = groups::speed_up(outcome);
     speed_up.split(" [").next().unwrap_or_default().to_owned()

@@ -1,4 +1,7 @@
 //! First screen of a report: question, answer, table, main warnings, in [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
+//!
+//! A run ends with this screen, and many readers see nothing else. So an alarm is never cut, no sentence is
+//! cut in the middle, and a table is shortened with the number of rows that it lacks.
 
 use super::grid::{Bars, Grid, SHARE, Text};
 use super::machine::{cache_lines, stand_in_lines};
@@ -13,12 +16,15 @@ use crate::warning::{Advisory, DisplayedWarning, Warning, displayed, disturbance
 /// 25, less the lines in which the program names the record and the page.
 pub const LINES_MAX: usize = 22;
 pub const WIDTH_MAX: usize = 80;
+/// Notes and alarms together; more are counted in the last line.
 const WARNINGS_MAX: usize = 3;
 const DISTURBED: &str = "Other work disturbed this run: stop it and run again.";
+/// Lines of all answers.
 const ANSWER_MAX: usize = 6;
+/// Fewer rows are no table, and a title needs at least this many below it.
 const ROWS_MIN: usize = 2;
 const ROWS_FIRST: usize = 5;
-/// Lines of a table beside its rows: a gap, the names of the columns, the number of rows that are missing.
+/// Lines of a table in addition to its rows: a gap, the names of the columns, the number of missing rows.
 const TABLE_FRAME: usize = 3;
 const SMALL_PRINT_MAX: usize = 2;
 /// Lines: reason and remedy. Whole sentences only.
@@ -39,11 +45,13 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let alarms = alarms(&mut top, report, &warnings);
     top.paragraph(&report.question(), "", Tone::Heading);
     let mut left = ANSWER_MAX;
+    // The second answer gets the lines that the first one leaves.
     for finding in report.first_findings() {
         if left > 0 {
             left = left.saturating_sub(top.sentences(&finding.text, "", Tone::Plain, left));
         }
     }
+    // No line was used, so there was no answer.
     if left == ANSWER_MAX {
         top.paragraph(&report.without_answer(), "", Tone::Plain);
     }
@@ -54,6 +62,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     top.each_within(overview::omitted_lines(&report.summary), "", Tone::Plain, 1);
     let table = main_table(report);
     let states = states_named(report, &top, table.as_ref());
+    // A gap before the notes only if the top leaves room.
     let has_gap = top.lines() + SMALL_PRINT_MAX < LINES_MAX;
     let bottom = |notes: usize, lines_each: usize| {
         let mut page = Page::new(width, style);
@@ -78,6 +87,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let small = bottom(notes, 1);
     let room = LINES_MAX.saturating_sub(top.lines() + small.lines());
     if let Some((title, grid)) = table {
+        // A title that repeats the question is left out.
         let title = Some(title).filter(|title| *title != report.record.header.plan.question);
         push_table(&mut top, title, grid, room);
     }
@@ -89,6 +99,8 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 /// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
 fn alarms(page: &mut Page, report: &Report, warnings: &[DisplayedWarning]) -> usize {
     page.each_within(stand_in_lines(&report.summary), "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    // If the baseline differs from its double and the run noted other work, that work is named as the
+    // cause.
     let false_control =
         |advisory: &Advisory| advisory.loud && matches!(advisory.warning, Warning::ControlDiffers { .. });
     let is_disturbed =
@@ -102,7 +114,8 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[DisplayedWarning]) -> us
     loud.map(|warning| page.sentences(&warning.text, "WARNING: ", Tone::Alarm, ALARM_MAX)).count()
 }
 
-/// Names of cache states are no words of a reader's language.
+/// Lines on cache states whose names occur above or in the table: names of states are no words of a
+/// reader's language.
 fn states_named(report: &Report, top: &Page, table: Option<&(String, Grid)>) -> Vec<String> {
     let fields = table.into_iter().flat_map(|(_, grid)| grid.rows.iter().flatten());
     let fields: Vec<&str> = fields.map(|field| field.text.as_str()).collect();
@@ -119,6 +132,8 @@ fn rest(report: &Report, notes: usize) -> String {
     format!("More ({}): megadir bench report RECORD --verbose", text::list(&parts))
 }
 
+/// The table of the finding that is printed above it: of file systems, if there are several, otherwise of
+/// its group.
 fn main_table(report: &Report) -> Option<(String, Grid)> {
     let summary = &report.summary;
     if let Some(over) = &summary.overview {
@@ -133,6 +148,7 @@ fn main_table(report: &Report) -> Option<(String, Grid)> {
 }
 
 /// Within `room` lines: first the rows, then the title, then the legend.
+/// Legend and title are dropped before rows, since both are in the verbose report.
 ///
 /// A table of too few rows would mislead, so below [`ROWS_MIN`] there is none. Tables of shares keep their
 /// largest rows, all others their first, which the plan put in order of importance. The number of rows that
@@ -146,6 +162,7 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     room -= title.as_ref().map_or(0, lines);
     let cut = all > room;
     let mut smaller = false;
+    // The line on missing rows needs room.
     if cut {
         room -= 1;
         match bars.as_mut().filter(|bars| bars.label == SHARE) {
@@ -174,6 +191,7 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     }
 }
 
+/// The order of the rows stays; only their selection follows the shares.
 fn keep_largest(rows: &mut Vec<Vec<Text>>, bars: &mut Bars, most: usize) {
     let value = |row: usize| bars.values.get(row).copied().flatten().unwrap_or(-1.0);
     let mut kept: Vec<usize> = (0..rows.len()).collect();

@@ -1,4 +1,7 @@
 //! Terminal table: the question, the answer, then the numbers.
+//!
+//! `--verbose` prints this table. Parts that are too wide or too long for a terminal are left to Markdown, and
+//! a line names that format.
 
 use super::data::use_lines;
 use super::grid::{Grid, Legends, lay_out};
@@ -21,6 +24,8 @@ const COURSE_WIDTH: usize = 24;
 /// With a table of file systems, further groups are omitted.
 const GROUPS_MAX: usize = 8;
 
+/// The course of the noisiest baseline, as a line of block characters: a drift or a stall is visible at a
+/// glance.
 fn course_line(report: &Report, style: Style) -> Option<String> {
     let baseline = report.summary.widest_resolution()?.baseline;
     let times_ns = report.rounds().times(baseline);
@@ -57,6 +62,8 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.titled(published::SOURCE_TABLE_TITLE, published::grid_source_table(summary));
     // Among many tables a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
+    // Claims on file systems are judged by the table above, so their findings follow it even if groups are
+    // omitted.
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
     let mut on_claims = report.findings.iter().filter(on_claims).filter(|_| brief).peekable();
     if on_claims.peek().is_some() {
@@ -105,6 +112,7 @@ fn add_answer(page: &mut Page, report: &Report) {
     if first.is_empty() {
         page.paragraph(&report.without_answer(), "", Tone::Plain);
     }
+    // Findings about all groups, e.g. about file systems, which no group prints.
     let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !first.contains(finding);
     page.paragraphs(report.findings.iter().filter(of_all).map(|finding| &finding.text), "", Tone::Plain);
 }
@@ -133,12 +141,15 @@ fn one_group(page: &mut Page, report: &Report, group: &GroupSummary) {
     page.paragraphs(published::sentence(summary, Some(group)), "  ", Tone::Plain);
 }
 
+/// The parts of a merged warning are too many for a terminal.
 fn warning(page: &mut Page, displayed: &DisplayedWarning) {
     let (mark, tone) = if displayed.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
     let more = if displayed.each.is_empty() { "" } else { " Each: --format markdown." };
     page.paragraph(&format!("{mark}{}{more}", displayed.text), "", tone);
 }
 
+/// Text of a terminal while it is written: lines of at most `width` characters, the style of the terminal,
+/// and the legends that were printed.
 pub(crate) struct Page {
     pub(crate) text: String,
     pub(crate) width: usize,
@@ -178,6 +189,7 @@ impl Page {
         self.sentences(text, mark, tone, usize::MAX);
     }
 
+    /// Returns the number of lines. The indent of the further lines is as wide as the mark.
     pub(crate) fn sentences(&mut self, text: &str, mark: &str, tone: Tone, lines: usize) -> usize {
         let text = clean(text, self.style);
         let indent = " ".repeat(mark.len());
@@ -215,6 +227,7 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// Parts of a screen are written apart, to count their lines, and then joined.
     pub(crate) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
     }

@@ -1,4 +1,7 @@
 //! One arm alone: times, processor time, calls. Comparisons pair rounds instead of using these figures.
+//!
+//! Rows of a table come from here, verdicts do not: the ratio of two medians is not the median of the
+//! ratios in each round, and only the latter cancels load that both arms shared.
 
 use std::collections::BTreeMap;
 
@@ -99,6 +102,7 @@ pub struct Quantiles {
 }
 
 pub(crate) fn arms(record: &Record, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<ArmSummary> {
+    // Checks are in the order of the plan's arms, one each.
     let Header { plan, ranks, .. } = &record.header;
     let arm = |(planned, work): (&Arm, WorkCheck)| ArmSummary {
         planned: planned.clone(),
@@ -110,6 +114,8 @@ pub(crate) fn arms(record: &Record, rounds: &Rounds<'_>, checks: Vec<WorkCheck>)
     plan.arms.iter().zip(checks).map(arm).collect()
 }
 
+/// Rates of hosts, keyed by the first rank of each, because a record for sharing has numbers in place of
+/// names.
 fn hosts(plan: &Plan, planned: &Arm, ranks: &Ranks, rounds: &Rounds<'_>) -> Vec<HostRate> {
     let mut by_host: BTreeMap<u32, Vec<HostWork>> = BTreeMap::new();
     for work in rounds.samples(planned.id).filter_map(|sample| sample.ranks.as_ref()).flat_map(|of| &of.hosts)
@@ -127,6 +133,10 @@ fn hosts(plan: &Plan, planned: &Arm, ranks: &Ranks, rounds: &Rounds<'_>) -> Vec<
     by_host.into_iter().filter_map(rate).collect()
 }
 
+/// Figures of an arm over its rounds that count; `None` without any.
+///
+/// Each round is one observation, whatever the length of its blocks. Processor times are divided by
+/// operations before the median is taken, so that blocks of different lengths weigh the same.
 fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {
     let confidence = plan.rules.confidence;
     let times = rounds.times(planned.id);
@@ -139,6 +149,8 @@ fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {
     Some(Timing {
         operations: (median_of(|s| s.operations as f64)?.round() as u64).max(1),
         time_ns,
+        // Only a listing does its work once per entry; for other work the division would give a number
+        // without meaning.
         entry_ns: (entries > 0.0 && planned.work.lists()).then(|| time_ns.scaled(1.0 / entries)),
         mean_ns: megadir_stats::mean(&times)?,
         deviation_ns: megadir_stats::standard_deviation(&times),
@@ -154,12 +166,14 @@ fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {
     })
 }
 
+/// Median of a counter, if every sample has it: a median of some rounds would look like one of all.
 fn median_if_all(planned: &Arm, rounds: &Rounds<'_>, of: fn(&Sample) -> Option<u64>) -> Option<u64> {
     let numbers: Option<Vec<f64>> =
         rounds.samples(planned.id).map(|sample| of(sample).map(|number| number as f64)).collect();
     Some(megadir_stats::median(&numbers?)?.round() as u64)
 }
 
+/// The times are sorted in place; nothing needs their order by rounds afterwards.
 fn quantiles(mut times: Vec<f64>) -> Option<Quantiles> {
     times.sort_unstable_by(f64::total_cmp);
     let at = |p: f64| megadir_stats::quantile(&times, p);

@@ -1,5 +1,16 @@
 //! The rule BreakEven: the share of a directory's files from which on listing all is faster than stat by name. In each round, the share
 //! is where the curve through the stat arms reaches the time of the listing; the interval is over rounds. Nothing is extrapolated.
+//!
+//! ```text
+//! time
+//!  |                          . * stat of n files, an arm for each share
+//!  |                     . *
+//!  |----------------*-X--------- listing all, one arm
+//!  |          . *     |
+//!  |    . *           |
+//!  +------------------+--------- share of the files, 0 to 1
+//!                crossing of this round; none -> Before or Beyond
+//! ```
 
 use megadir_record::{ArmId, BreakEvenArms, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
@@ -73,11 +84,13 @@ pub struct BreakEvenSizes {
     pub ratio: Figure,
 }
 
+/// Series together with its crossings by round, which the comparison of sizes pairs again.
 struct Read {
     series: BreakEvenSeries,
     rounds: Vec<Crossing>,
 }
 
+/// A series that cannot be read is left out; only a group without any is unreadable.
 pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Result<BreakEven, String> {
     let read: Vec<Read> = arms.iter().filter_map(|arms| one_series(evidence, arms)).collect();
     if read.is_empty() {
@@ -92,6 +105,7 @@ pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Res
 /// that did other work are left out, and the curve has fewer points.
 fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     let entries = evidence.plan.data_set(evidence.plan.arm(arms.list)?.data)?.entries;
+    // Arms with other work are left out before the curve is made.
     let files = |arm: ArmId| match evidence.plan.arm(arm)?.work {
         Work::StatSome { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
         _ => None,
@@ -101,6 +115,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     if !evidence.is_equal(arms.list) {
         return None;
     }
+    // All arms in one call: a round counts for all of them or for none.
     let all: Vec<ArmId> = [arms.list].into_iter().chain(queried.iter().map(|(arm, _)| *arm)).collect();
     let times = evidence.rounds.paired(&all);
     let (list, queries) = times.split_first()?;
@@ -109,6 +124,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
         let curve: Vec<f64> = queries.iter().map(|times| times[round]).collect();
         crossing(&shares, &curve, list[round])
     };
+    // A round whose curve has no crossing is `Before` or `Beyond`; `None` is a curve without points.
     let rounds: Vec<Crossing> = (0..list.len()).map(of_round).collect::<Option<_>>()?;
     let estimate = crossing_estimate(&rounds, evidence.confidence())?;
     let point = |(((arm, files), share), times): (((ArmId, u64), f64), &Vec<f64>)| {
@@ -144,6 +160,8 @@ fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
     names.iter().filter_map(of_name).collect()
 }
 
+/// Shares of a round as numbers. A share beyond the measured ones has no number, and a ratio of the other
+/// rounds alone would be biased, so a single one withholds the whole.
 fn places(rounds: &[Crossing]) -> Option<Vec<f64>> {
     let place = |crossing: &Crossing| match crossing {
         Crossing::At(place) => Some(*place),

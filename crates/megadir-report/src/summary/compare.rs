@@ -1,5 +1,16 @@
 //! The rule Compare: every arm of a group against the group's baseline, round by round. A ratio is the time of the arm over the
 //! time of the baseline. The family of Holm's adjustment is the group; the baseline against itself is judged alone.
+//!
+//! ```text
+//! arms of a group -> equal work? -- no --> Unequal
+//!                       | yes
+//!                  log ratios by round, by epoch -- none --> NotMeasured
+//!                       |
+//!                  one family (Holm) -- rounds too few for an interval --> TooFewRounds
+//!                       `--> Judged: own interval, adjusted interval, verdict
+//! ```
+//!
+//! Arms of other work are not members of the family, so they do not widen the intervals of the others.
 
 use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
@@ -81,6 +92,7 @@ pub(crate) enum OutcomeClass {
     Open,
 }
 
+// A negligible difference is real and irrelevant; readers and counts treat it as equality.
 impl From<Verdict> for OutcomeClass {
     fn from(verdict: Verdict) -> Self {
         match verdict {
@@ -93,6 +105,7 @@ impl From<Verdict> for OutcomeClass {
 }
 
 impl Outcome {
+    /// Too few rounds leave a comparison open. The other three were never compared, and belong to no class.
     pub(crate) fn class(&self) -> Option<OutcomeClass> {
         match self {
             Self::Judged { verdict, .. } => Some((*verdict).into()),
@@ -123,6 +136,8 @@ impl Outcome {
         Some(Figure { interval, ..self.ratio()? })
     }
 
+    /// With the adjusted interval, as everywhere in texts: the own interval of one row in a large table
+    /// promises too much.
     pub(crate) fn ratio_text(&self) -> String {
         self.adjusted().map(|ratio| text::ratio(ratio.value, ratio.interval)).unwrap_or_default()
     }
@@ -135,6 +150,7 @@ impl Outcome {
     }
 
     /// The baseline against the arm.
+    /// Each pair of file systems is judged once; questions in the other direction use the inverse.
     pub(super) fn mirrored(self) -> Self {
         match self {
             Self::Judged { ratio, adjusted, verdict, epochs } => Self::Judged {
@@ -153,6 +169,8 @@ impl Outcome {
     }
 }
 
+/// Controls are a family of their own: they are judged for trust in the run, and must not widen the
+/// intervals of the answer.
 pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> Comparison {
     let member = |planned: &&Arm| planned.id != baseline && planned.groups.iter().any(|name| name == group);
     let members: Vec<&Arm> = evidence.plan.arms.iter().filter(member).collect();
@@ -162,6 +180,7 @@ pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> 
     };
     let mut rows = contrasts(evidence, baseline, &of_role(false));
     rows.extend(contrasts(evidence, baseline, &of_role(true)));
+    // The baseline is a row, so that tables show its time; its rounds are its own.
     rows.push(Contrast {
         arm: baseline,
         rounds: evidence.rounds.times(baseline).len(),
@@ -173,6 +192,7 @@ pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> 
 }
 
 pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]) -> Vec<Contrast> {
+    // Pairs in the order of the arms: the results are joined by position.
     let pairs: Vec<(ArmId, ArmId)> = arms.iter().map(|&arm| (arm, baseline)).collect();
     let judged = contrast(evidence, &pairs).into_iter();
     let row = |(&arm, (rounds, outcome))| Contrast { arm, rounds, outcome };
@@ -184,6 +204,8 @@ pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec
     let comparable = |pair: &&(ArmId, ArmId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =
         pairs.iter().filter(comparable).map(|&(arm, to)| evidence.rounds.log_ratios(arm, to)).collect();
+    // Judgements exist for comparable pairs only. `judged` advances exactly at these, which keeps both in
+    // step.
     let judgements = megadir_stats::judge_family_of_epochs(&log_ratios, evidence.judging());
     let mut judged = log_ratios.iter().map(|epochs| epochs.concat()).zip(judgements);
     let contrast = |pair: &(ArmId, ArmId)| match comparable(&pair).then(|| judged.next()).flatten() {
@@ -193,6 +215,7 @@ pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec
     pairs.iter().map(contrast).collect()
 }
 
+/// Rounds too few for an interval leave the median; no rounds at all leave nothing.
 pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
     match (judgement, megadir_stats::median(log_ratios)) {
         (Some(judgement), _) => judged(judgement),
@@ -221,18 +244,24 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContra
         planned.data == first.data && effort(planned).is_some() && effort(planned) == effort(first)
     };
     let counted = |&arm: &ArmId| {
+        // Calls of the first round that counts stand for all of them.
         let suits = evidence.is_equal(arm) && evidence.plan.arm(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
         Some((evidence.rounds.samples(arm).next().filter(|_| suits).and_then(calls)?, arm))
     };
     let counts: Vec<(u64, ArmId)> = arms.iter().filter_map(counted).collect();
+    // Among arms with equally many calls, the one that comes first in the plan is taken, so that the choice
+    // does not depend on times.
     let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
+    // A family of one comparison: its interval needs no adjustment.
     let &(fewest_calls, fewest) = counts.iter().min()?;
     let ratio = contrast(evidence, &[(fewest, most)]).pop()?.1.ratio()?;
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
 /// Work apart from the size of its calls.
+/// Backend, threads and stages without the size of the buffer, which is the only thing that may differ.
+/// `None` for work that is no listing.
 fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
@@ -259,6 +288,7 @@ pub struct PairRow {
 }
 
 /// Each pair of file systems is a family: in a single one, the verdict on two would depend on the number of others.
+/// The verdicts are joined again in the order of the plan, which the table follows.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.subject, &pair.than), place));
     let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());
@@ -270,6 +300,7 @@ pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pair
     Pairs { rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
+/// All pairs of a group are one family.
 pub(crate) fn read_pairs(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let arms: Vec<_> = pairs.iter().map(|pair| (pair.arm, pair.to)).collect();
     let judged = contrast(evidence, &arms);

@@ -89,6 +89,7 @@ pub enum Claim {
 }
 
 /// Each step has a name and its cumulative arm.
+/// `slow` and `fast` are in the order of their steps; the last arm of each is the whole program.
 pub(crate) struct Programs<'a> {
     pub(crate) slow_name: &'a str,
     pub(crate) slow: &'a [(String, ArmId)],
@@ -107,6 +108,7 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
     let (Some(slow_whole), Some(fast_whole)) = (slow_times.last(), fast_times.last()) else {
         return Err("a program has no arms".into());
     };
+    // Differences are taken in nanoseconds of a listing and divided by entries at the end.
     let judge = Judge {
         slow: steps(programs.slow, slow_times),
         fast: steps(programs.fast, fast_times),
@@ -114,6 +116,7 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
         entries: entries as f64,
         confidence: evidence.confidence(),
     };
+    // Any part may be `None`, and each for the same reason: no round has all arms.
     let read = || {
         Some(Decomposition {
             slow_name: programs.slow_name.into(),
@@ -132,6 +135,8 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
 }
 
 fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String> {
+    // Unequal work, different data and an empty directory are three reasons why steps would not add up.
+    // Each is a sentence without its full stop.
     let planned = |arm: &ArmId| evidence.plan.arm(*arm);
     if let Some(unequal) = arms.iter().filter(|arm| !evidence.is_equal(**arm)).find_map(planned) {
         return Err(format!("`{}` did not do the same work as the others", unequal.name));
@@ -141,6 +146,7 @@ fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String
     if data.any(|other| Some(other) != first) {
         return Err("the two programs work on different data".into());
     }
+    // Work was found equal, so the first sample has the entries of all.
     let samples = arms.iter().flat_map(|arm| evidence.rounds.samples(*arm).take(1));
     let entries = samples.map(|sample| sample.counted.entries).next();
     entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
@@ -171,6 +177,7 @@ impl<'a> Judge<'a> {
 
     /// `None` if the whole difference may be zero.
     fn share(&self, series: &[f64]) -> Option<Figure> {
+        // Without a difference there is nothing to share: a quotient by nearly zero would be any number.
         let whole = Figure::median_of(&self.whole, self.confidence)?;
         if whole.interval.is_some_and(|interval| interval.contains(0.0)) {
             return None;
@@ -190,6 +197,8 @@ impl<'a> Judge<'a> {
     fn factor(&self, name: &str) -> Option<Factor> {
         let named = |step: &Step<'_>| step.name == name;
         let (slow, fast) = (sum_where(&self.slow, named), sum_where(&self.fast, named));
+        // A step that a program lacks costs nothing in it, so that all factors together give the whole
+        // difference.
         let nothing = vec![0.0; self.whole.len()];
         let cost = difference(slow.as_ref().unwrap_or(&nothing), fast.as_ref().unwrap_or(&nothing));
         Some(Factor {
@@ -202,6 +211,8 @@ impl<'a> Judge<'a> {
         })
     }
 
+    /// Both chains begin with the same arm if the programs share their first step. Its times are then equal
+    /// in each round and cancel, while a later step of the same name is another arm.
     fn is_common(&self, name: &str) -> bool {
         let [slow, fast] =
             [&self.slow, &self.fast].map(|steps| steps.first().map(|step| (step.name, step.arm)));
@@ -220,6 +231,7 @@ impl<'a> Judge<'a> {
         let of_reading =
             |name: &&str| !self.is_common(name) && self.steps().filter(|step| step.name == *name).all(reads);
         let factors: Vec<String> = self.names().into_iter().filter(of_reading).map(String::from).collect();
+        // A claim about the cause of a difference needs the difference to be there.
         let slower = self.cost(&self.whole)?.interval.is_some_and(|interval| interval.low > 0.0);
         Some(ReadingFactor {
             cost_ns: self.cost(&cost)?,
@@ -230,6 +242,7 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// An arm contains the steps before it, so a step is the difference to the arm before.
 fn steps<'a>(program: &'a [(String, ArmId)], times: &[Vec<f64>]) -> Vec<Step<'a>> {
     let own = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
@@ -240,6 +253,7 @@ fn steps<'a>(program: &'a [(String, ArmId)], times: &[Vec<f64>]) -> Vec<Step<'a>
     program.iter().enumerate().map(step).collect()
 }
 
+/// One half divides "the cause" from "not the cause"; an interval around it decides nothing.
 fn claim(share: Option<Figure>) -> Claim {
     match share.and_then(|share| share.interval) {
         Some(interval) if interval.low > 0.5 => Claim::Holds,
@@ -248,6 +262,7 @@ fn claim(share: Option<Figure>) -> Claim {
     }
 }
 
+/// By round. `None` if no step was chosen, which is not the same as a cost of zero.
 fn sum_where(steps: &[Step<'_>], wanted: impl Fn(&Step<'_>) -> bool) -> Option<Vec<f64>> {
     let chosen = steps.iter().filter(|step| wanted(step)).map(|step| step.times.clone());
     chosen.reduce(|sum, series| sum.iter().zip(&series).map(|(a, b)| a + b).collect())

@@ -1,6 +1,12 @@
 //! Equal work: in every round, each arm must have seen the entries of its data set. The record has the expected entries, except
 //! in older records. There, the majority of a round is trusted: a faulty reader loses entries alone, while a changed directory
 //! changes for all arms. The planned number of entries decides a tie; if that fails too, no arm is trusted.
+//!
+//! ```text
+//! expected entries and hash in the record -- yes --> compare each sample with them
+//!         | no (older records)
+//!         `--> vote of the arms in each round: majority -> planned number among equals -> no one is trusted
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -55,8 +61,14 @@ impl WorkCheck {
     }
 }
 
+/// Entries and the sum of the hashes of their names, which does not depend on the order of a listing.
 type Seen = (u64, u64);
 
+/// Checks of the arms, in the plan's order, and of the data sets.
+///
+/// Votes are taken for each round, because a data set may be created again for an epoch with other names.
+/// The record has the hash of the first epoch in its plan, and the hashes of later epochs in lines of their
+/// own.
 pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
     let plan = &record.header.plan;
     let mut agreed = BTreeMap::new();
@@ -66,10 +78,12 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
         }
     }
     let recorded = |id: DataId, epoch: u32| {
+        // Hashes of an epoch are listed in the order of the plan's data sets.
         let place = plan.data.iter().position(|data| data.id == id)?;
         let data = &plan.data[place];
         let hash = match epoch {
             0 => data.hash,
+            // The last line of an epoch counts, should a record have several.
             _ => *record.epochs.iter().rfind(|later| later.epoch == epoch)?.hashes.get(place)?,
         };
         Some((data.entries, hash?))
@@ -81,12 +95,15 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
 }
 
 /// `None` if the arms disagree or none was measured.
+/// Key: data set, then epoch and round.
 type Agreed = BTreeMap<(DataId, Key), Option<Seen>>;
 
 fn seen(sample: &Sample) -> Seen {
     (sample.counted.entries, sample.counted.hash)
 }
 
+/// Only arms that list names vote. An arm that changes its files, or finds some of them, counts something
+/// else.
 fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
     let mut votes: BTreeMap<Seen, u32> = BTreeMap::new();
     for arm in plan.arms.iter().filter(|arm| arm.data == data.id && arm.work.counts_names()) {
@@ -110,6 +127,8 @@ fn check_arm(
     agreed: &Agreed,
 ) -> WorkCheck {
     let voted = |sample: &Sample| agreed.get(&(arm.data, (sample.epoch, sample.round))).copied().flatten();
+    // Work without names is expected by its plan alone: `Work::expected` ignores both numbers then, and
+    // zeros are as good as any.
     let known = |epoch| recorded(epoch).or((!arm.work.counts_names()).then_some((0, 0)));
     // The result of a search cannot be known beforehand.
     if known(0).is_some_and(|(entries, hash)| arm.work.expected(entries, hash).is_none()) {
@@ -118,6 +137,7 @@ fn check_arm(
     let recorded = |epoch| known(epoch).and_then(|(entries, hash)| arm.work.expected(entries, hash));
     let expected = |sample: &Sample| recorded(sample.epoch).or_else(|| voted(sample));
     let mut wrong = rounds.samples(arm.id).filter(|s| expected(s) != Some(seen(s)));
+    // The first deviation describes the arm in a sentence; the others are counted.
     let Some(first) = wrong.next() else { return WorkCheck::Equal };
     WorkCheck::Unequal(Mismatch {
         rounds: 1 + wrong.count(),
@@ -133,7 +153,9 @@ fn check_data(data: &Data, agreed: &Agreed) -> DataCheck {
     let seen = of_data.filter_map(|((_, (epoch, _)), seen)| Some((*epoch, (*seen)?)));
     let seen: Vec<(u32, Seen)> = seen.collect();
     let entries = || seen.iter().map(|(_, (entries, _))| *entries);
+    // Neighbours of one epoch must be equal. Between epochs the names change on purpose.
     let same = seen.windows(2).all(|pair| pair[0] == pair[1] || pair[0].0 != pair[1].0);
+    // The planned number of an existing directory was counted before the run, and may be outdated.
     let as_planned = match data.source {
         DataSource::Made { .. } => entries().all(|entries| entries == data.entries),
         DataSource::Existing { .. } => true,

@@ -1,4 +1,10 @@
 //! Numbers over the number of entries: filling, growth, refusals. Buckets are compared with the first, as one family.
+//!
+//! ```text
+//! fill     one directory, buckets 0..n in turn          each bucket against the first
+//! grow     one kind of work on directories of n sizes   exponent in each round; the largest against the smallest
+//! refusal  directories filled until one file is refused count, scatter, error of the prediction
+//! ```
 
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -31,6 +37,7 @@ pub struct Bucket {
     pub rounds: usize,
 }
 
+/// `Err` has the reason why the group is unreadable, as a sentence without its full stop.
 pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
     let range = |arm: &ArmId| match evidence.plan.arm(*arm).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
@@ -39,12 +46,14 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, Stri
     let Some(mut ranges) = arms.iter().map(range).collect::<Option<Vec<_>>>() else {
         return Err("one of its arms makes no files".into());
     };
+    // The plan lists buckets in any order; the smallest start is the reference.
     ranges.sort_by_key(|(_, from, _)| *from);
     let Some(((first, ..), others)) = ranges.split_first() else { return Err("it has no arms".into()) };
     let others: Vec<ArmId> = others.iter().map(|(arm, ..)| *arm).collect();
     let mut judged = contrasts(evidence, *first, &others).into_iter();
     let bucket = |(arm, from, to): (ArmId, u64, u64)| {
         let times = evidence.rounds.times(arm);
+        // Contrasts exist for all buckets but the first, and in the same order.
         let (rounds, outcome) = match (arm != *first).then(|| judged.next()).flatten() {
             Some(contrast) => (contrast.rounds, contrast.outcome),
             None => (times.len(), Outcome::Baseline),
@@ -134,6 +143,8 @@ pub enum Shape {
 }
 
 pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> Growth {
+    // Ends of all series are judged together, because one sentence names the largest and the smallest of
+    // them.
     let mut series: Vec<Series> =
         series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect();
     let ends = |series: &Series| match &series.points[..] {
@@ -141,6 +152,7 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> 
         _ => None,
     };
     let pairs: Vec<(ArmId, ArmId)> = series.iter().filter_map(ends).collect();
+    // In the order of the series that have two ends; the others are skipped in both loops.
     let mut judged = contrast(evidence, &pairs).into_iter();
     for series in series.iter_mut().filter(|series| ends(series).is_some()) {
         series.ends = judged.next().map(|(_, outcome)| outcome);
@@ -149,9 +161,12 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> 
 }
 
 fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
+    // Sizes with other work are left out; the exponent is then over the rest.
     let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
     let mut points: Vec<Point> = usable.filter_map(|arm| point(evidence, evidence.plan.arm(*arm)?)).collect();
     points.sort_by_key(|point| point.entries);
+    // Rounds that lack one size are left out of the exponent, so that all points of a fit met the same
+    // conditions.
     let times = evidence.rounds.paired(&points.iter().map(|point| point.arm).collect::<Vec<_>>());
     let entries: Vec<f64> = points.iter().map(|point| point.entries as f64).collect();
     let exponent_of = |from: usize, to: usize| exponent(&entries[from..to], &times[from..to], evidence);
@@ -168,6 +183,8 @@ fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
 fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
     let data = evidence.plan.data_set(planned.data)?;
     let entries = match planned.work.lists() {
+        // A listing reports its entries, which may differ from the plan in an existing directory; other
+        // work has the planned number.
         true => evidence.rounds.samples(planned.id).next()?.counted.entries,
         false => data.entries,
     };
@@ -187,6 +204,7 @@ fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Opt
     Figure::median_of(&exponents?, evidence.confidence())
 }
 
+/// Only the interval decides: an exponent of 1.00 with a wide interval is "perhaps linear".
 fn shape(exponent: Option<Figure>) -> Shape {
     let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::Undecided };
     let (least, most) = (1.0 - LINEAR_MARGIN, 1.0 + LINEAR_MARGIN);
@@ -223,6 +241,8 @@ pub struct Refusal {
     pub error: Option<f64>,
 }
 
+/// The prediction was made before the first file and stored in the plan, so it cannot have learned from the
+/// result.
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
     let Some(planned) = evidence.plan.arm(arm) else { return Err("its arm is missing".into()) };
     let Work::FillUntilRefused { predicted, .. } = &planned.work else {
@@ -233,6 +253,7 @@ pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, St
     let figure = Figure::median_of(&entries, evidence.plan.rules.confidence);
     let mean = megadir_stats::mean(&entries);
     let (Some(figure), Some(mean)) = (figure, mean) else { return Err("no directory was filled".into()) };
+    // Relative to the mean, to which the prediction refers; scatter is reported by the extremes.
     let error = predicted.as_ref().map(|predicted| predicted.entries as f64 / mean - 1.0);
     Ok(Refusal {
         arm,

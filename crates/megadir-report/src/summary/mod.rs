@@ -1,4 +1,16 @@
 //! Summary of a record, as data without sentences.
+//!
+//! ```text
+//! record -> check_plan, decode_samples -> Index -> Rounds: the samples that count, arm by round
+//! Rounds -> equal_work: which arms may be compared -> Evidence -> a rule for each group:
+//!     Compare, Pairs   compare.rs       Decompose  decompose.rs    BreakEven  break_even.rs
+//!     Fill, Grow, Refusal               fillings.rs
+//!          file systems, all rows: overview.rs     baseline against its double: resolution.rs
+//! -> Summary (whole.rs): for tables, findings and the JSON form
+//! ```
+//!
+//! A record may come from anywhere. It is checked before anything is computed, so that no rule divides by
+//! zero or indexes beyond an end.
 
 mod arm;
 mod break_even;
@@ -55,6 +67,7 @@ pub enum SummaryError {
 }
 
 /// Indices are valid, and the rules can be followed.
+/// Later modules index arms by their number and look up data sets without a check.
 fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     let broken = |reason: String| Err(SummaryError::Plan(reason));
     for (place, planned) in plan.arms.iter().enumerate() {
@@ -81,6 +94,8 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     check_stop(rules).map_or(Ok(()), broken)
 }
 
+/// Rounds at which a run may stop are in its rules; an adjustment for an impossible number of looks has no
+/// value.
 fn check_stop(rules: &Rules) -> Option<String> {
     let (width, first) = (rules.stop.half_width()?, rules.stop.rounds_min()?);
     if Looks::new(first, rules.rounds).is_none() {
@@ -93,10 +108,13 @@ fn check_stop(rules: &Rules) -> Option<String> {
 /// Every division and logarithm is possible; decodes the times of single operations.
 fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     let planned = |sample: &Sample| record.header.plan.arm(sample.arm);
+    // A lookup is one timed operation. Other work, e.g. creating directories in advance, may count
+    // operations that were not timed one by one.
     let one_by_one =
         |sample: &Sample| planned(sample).is_some_and(|arm| matches!(arm.work, Work::Lookup { .. }));
     let decode = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Err("it has no operations"),
+        // A division by either is the first thing that happens to a sample.
         (_, 0) => Err("it took no time"),
         _ => {
             let Some(latency) = sample.latency.as_deref() else { return Ok(None) };
@@ -107,6 +125,8 @@ fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
             Ok(times_of(&histogram, latency.ns_per_tick))
         }
     };
+    // A record with one impossible sample is refused as a whole, because nothing else in it deserves more
+    // trust.
     let refuse = |sample: &Sample, reason| {
         let arm = planned(sample).map_or_else(|| "?".into(), |planned| planned.name.clone());
         SummaryError::Sample { arm, round: sample.round, reason }
@@ -126,6 +146,7 @@ impl Evidence<'_> {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
 
+    /// Band and looks of the plan apply to all groups of a run.
     pub(crate) fn judging(&self) -> Judging {
         Judging { band: self.plan.rules.equivalence_band, looks: looks(&self.plan.rules) }
     }
@@ -136,6 +157,7 @@ impl Evidence<'_> {
 }
 
 /// The error level is divided by the number of looks at which a run might have stopped.
+/// A run without a stopping rule looks once, at its end.
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));
     looks.map_or(1, |looks| looks.count())

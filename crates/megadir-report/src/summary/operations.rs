@@ -55,6 +55,7 @@ pub struct OperationQuantiles {
     pub max_ns: f64,
 }
 
+/// Histograms of rounds have equal buckets, so adding them loses nothing.
 pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
     each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
@@ -64,8 +65,10 @@ pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogr
 pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option<Operations> {
     let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
+    // Resampling is seeded by the plan: the same record gives the same interval on every machine.
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
     let figure = |place: usize| match &estimates {
+        // Too few rounds to resample leave the quantiles of all operations without intervals.
         Some(estimates) => Some(Figure::from(estimates[place])),
         None => Some(Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None }),
     };
@@ -78,6 +81,8 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_deref())?;
     let Arm { rate_per_s: rate, work, .. } = plan.arm(arm)?;
+    // Sums of several workers exceed the wall time, and times from planned starts include waiting, so
+    // neither adds up to a block.
     let adds_up = work.gaps_are_counted();
     Some(Operations {
         operations: all.count(),
@@ -95,6 +100,7 @@ fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     1e9 * started as f64 / elapsed_ns.max(1) as f64
 }
 
+/// Ticks of operations and of the gaps between them, converted by each block's own calibration.
 fn accounted(rounds: &Rounds<'_>, arm: ArmId) -> Option<f64> {
     let (mut accounted_ns, mut wall_ns) = (0.0, 0.0);
     for sample in rounds.samples(arm) {

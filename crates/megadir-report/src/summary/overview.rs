@@ -1,5 +1,17 @@
 //! File systems side by side: a row for every kind of work, a column for every file system, and each against
 //! each over all rows. On different storage (image file, device, memory) they are not compared.
+//!
+//! ```text
+//!                  ext4        xfs         tmpfs (memory)
+//! create, 1 ...    12 us   *   9 us        [ 3 us ]       cells: arm, median, against the first, best
+//! read,   1 ...     4 us       4 us        [ 1 us ]       * = `fastest` of the row
+//! overall           geometric mean of the ratios in each round, for every pair on like storage
+//! ```
+//!
+//! Two questions are kept apart, because they have different families. "Is this one slower than the first?"
+//! is answered for each pair of file systems alone, so the answer does not depend on the others. "Which one
+//! is the fastest?" takes the whole table into account (`overview/rows.rs`), and needs a difference beyond
+//! the equivalence band.
 
 mod rows;
 
@@ -103,6 +115,8 @@ impl Overview {
     }
 
     /// Least time over all kinds of work, even if the difference is not significant.
+    /// The first comparable column is the reference for the search. The result is a position, not a
+    /// verdict.
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
         let to_first = |column: usize| if column == first { Some(1.0) } else { self.ratio(column, first) };
@@ -120,10 +134,12 @@ impl Overview {
     /// Comparable file systems not shown to be slower than the fastest, including it; empty if fewer than two.
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
+        // A pair is stored once, in the order of its columns.
         let pair = |column: usize| {
             let both = [column, least];
             self.overall.iter().find(|overall| both.contains(&overall.of) && both.contains(&overall.than))
         };
+        // `None` of `against` is a pair without rounds in common, about which nothing is known.
         let known = |column: usize| self.against(column, least).is_some();
         if !self.comparable().any(|column| column != least && known(column)) {
             return Vec::new();
@@ -140,6 +156,7 @@ impl Overview {
         outcome(of, than).or_else(|| Some(outcome(than, of)?.mirrored()))
     }
 
+    /// Ratio over all kinds of work; the mirrored one if the pair is stored in the other order.
     fn ratio(&self, of: usize, than: usize) -> Option<f64> {
         self.against(of, than)?.ratio_value()
     }
@@ -157,6 +174,8 @@ impl Overview {
     }
 }
 
+/// Storage in words, which readers see, and at once the key of comparability: equal words are like storage.
+/// Devices are named by their paths, so file systems on different devices are not compared.
 fn ground(of: &LabFileSystem) -> String {
     if let Some(disk) = &of.disk {
         return format!("an image on a disk {}", disk.name);
@@ -170,6 +189,7 @@ fn ground(of: &LabFileSystem) -> String {
     }
 }
 
+/// Pairs of arms on like storage; the others are shown in the table without a ratio.
 pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
     let on = |cell: ArmId| {
         let data = plan.arm(cell)?.data;
@@ -180,6 +200,7 @@ pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
 
 pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     let plan = evidence.plan;
+    // A single file system has no columns to compare.
     let first = ground(plan.file_systems.first().filter(|_| plan.file_systems.len() > 1)?);
     let column = |of: &LabFileSystem| OverviewColumn {
         name: of.name.clone(),
@@ -192,6 +213,7 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     let columns: Vec<OverviewColumn> = plan.file_systems.iter().map(column).collect();
     let arms = arms_by_row(plan, columns.len());
     let judged = judged(evidence);
+    // Rows first, then the pairs over all rows, then the marks: each needs the step before.
     let rows: Vec<OverviewRow> = arms.iter().map(|row| of_row(evidence, row, &judged)).collect();
     let overall = overall(evidence, &columns, &rows);
     let mut overview = Overview { columns, rows, overall };
@@ -199,6 +221,8 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     Some(overview)
 }
 
+/// The group of file systems has the same pairs as the overview. Its verdicts are computed by the same
+/// function, so that cell and group never disagree.
 fn judged(evidence: &Evidence<'_>) -> BTreeMap<ArmId, Outcome> {
     let group = evidence.plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP);
     let Some(GroupRule::Pairs { pairs }) = group.map(|group| &group.rule) else { return BTreeMap::new() };
@@ -221,6 +245,7 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, O
 fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     let mut family: Vec<Vec<Vec<f64>>> = Vec::new();
+    // Each pair once. Pairs on different storage are not members of the family.
     for of in 1..columns.len() {
         for than in (0..of).filter(|than| columns[*than].ground == columns[of].ground) {
             let arms = common(evidence, rows, of, than);
@@ -245,6 +270,8 @@ fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize)
     arms.filter(|(of, than)| evidence.is_equal(*of) && evidence.is_equal(*than)).collect()
 }
 
+/// In each round the mean of the logarithms over all kinds of work. A round counts only if it has all of
+/// them, since a mean over other rows would be another quantity. One series per epoch.
 fn mean_log_ratios(evidence: &Evidence<'_>, arms: &[(ArmId, ArmId)]) -> Vec<Vec<f64>> {
     let mut epochs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for key in evidence.rounds.keys() {

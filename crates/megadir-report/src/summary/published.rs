@@ -1,4 +1,8 @@
-//! Published figures are shown beside a figure of this run only if both were measured on like data.
+//! Published figures stand next to a figure of this run only if both were measured on like data.
+//!
+//! The rule came from a claim about JSON documents that stood next to hex digests, and from times among a
+//! million files next to times among fifty thousand. If the data differ, the table has the difference in
+//! place of a figure.
 
 use megadir_record::{ArmId, ContentKind, Published, Work};
 
@@ -15,6 +19,7 @@ pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Optio
 }
 
 pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
+    // Records before the field `content` mark JSON documents by a word of the quantity.
     let of_json = figure.quantity.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
     let made = summary.data_of(arm)?.source.made();
@@ -43,6 +48,7 @@ pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) 
 }
 
 /// Number of files of the data, or about as many as the arm creates until one is refused.
+/// An arm that fills a directory has no data before; its planned number of entries is taken.
 fn entries(summary: &Summary, arm: ArmId) -> Option<u64> {
     match summary.arm(arm)?.planned.work {
         Work::FillUntilRefused { entries_about, .. } => Some(entries_about),

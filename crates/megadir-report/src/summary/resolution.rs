@@ -38,12 +38,15 @@ pub enum Difference {
 }
 
 /// One family: judged alone, one baseline in twenty would be called different.
+/// A run of several file systems has a control for each, and all of them are asked the same question.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let controls = evidence.plan.arms.iter().filter(|planned| planned.role == Role::Control);
     let pair = |planned: &Arm| Some((planned.id, baseline_of(evidence.plan, planned)?));
     let pairs: Vec<(ArmId, ArmId)> = controls.filter_map(pair).collect();
     let resolution = |(&(arm, baseline), (rounds, outcome)): (&(ArmId, ArmId), (usize, Outcome))| {
         let ratio = outcome.ratio()?;
+        // Negligible and real differences are kept apart: the first happens by chance in one of twenty
+        // runs, the second means that the machine was not fit for measuring.
         let difference = outcome.verdict().map_or(Difference::None, difference);
         let half_width_percent = ratio.interval.map(|interval| 100.0 * interval.half_width());
         Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
@@ -59,6 +62,11 @@ fn difference(verdict: Verdict) -> Difference {
     }
 }
 
+/// Arm that a control repeats: the same work, cache state and data, or like data of another chain of files.
+///
+/// Baselines of the control's own groups are searched before those by role, because a plan of several file
+/// systems has a baseline on each. Arms that change their files cannot repeat a pass on the same ones, so
+/// their control has equal files of its own.
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
     let data = |planned: &Arm| plan.data_set(planned.data).map(|data| (data.entries, data.on, &data.source));
     let same_work = |other: &Arm| {

@@ -13,6 +13,7 @@ use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 
 use super::{SummaryError, check_plan, decode_samples};
 
+/// Epoch and round, which sort as they were measured.
 pub(crate) type Key = (u32, u32);
 
 /// Refers to samples by position, so that a report can hold both.
@@ -31,6 +32,7 @@ impl Index {
         let times = decode_samples(record)?;
         let mut arms: Vec<Vec<(Key, usize)>> = vec![Vec::new(); record.header.plan.arms.len()];
         let plan = &record.header.plan;
+        // A refused block ends its arm, and with it all arms that work on its files.
         let refused = record.samples.iter().filter(|sample| sample.refused.is_some());
         let stopped = refused.flat_map(|sample| plan.stopped_by(sample.arm).chain([sample.arm]).map(index));
         let stopped = stopped.collect();
@@ -42,6 +44,7 @@ impl Index {
                 arm.push(((sample.epoch, sample.round), place));
             }
         }
+        // The sort is stable, so attempts of a round keep their order in the record and the last one wins.
         for arm in &mut arms {
             arm.sort_by_key(|(key, _)| *key);
             arm.dedup_by(|later, kept| {
@@ -71,10 +74,12 @@ impl<'a> Rounds<'a> {
         Self { samples: &record.samples, index }
     }
 
+    /// Rounds that any arm has. Rules that need all arms filter again.
     pub(crate) fn keys(&self) -> BTreeSet<Key> {
         self.index.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
+    /// Stopped arms lack rounds for a known reason, so they are no reason to call a run incomplete.
     pub(crate) fn is_stopped(&self, arm: ArmId) -> bool {
         self.index.stopped.contains(&index(arm))
     }
@@ -88,6 +93,8 @@ impl<'a> Rounds<'a> {
         self.index.arms[index(*first)].iter().filter(|(key, _)| all(*key)).count()
     }
 
+    /// Position of a sample by arm and round. Arms that miss no round have it at the index of the round;
+    /// otherwise the sorted list is searched.
     pub(crate) fn sample(&self, arm: ArmId, key: Key) -> Option<&'a Sample> {
         let rounds = self.index.arms.get(index(arm))?;
         // Most rounds are at their own index.
@@ -126,6 +133,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// In the rounds that have all arms, nanoseconds an operation.
+    /// One column for each arm, of equal lengths. A round that lacks one arm is left out for all, so that
+    /// the columns are paired.
     pub(crate) fn paired(&self, arms: &[ArmId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
         let keys = arms.first().and_then(|&first| self.index.arms.get(index(first)));
@@ -139,6 +148,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// `arm`'s times over `to`'s in the rounds that have both, one series per epoch, without times of 0.
+    /// Times of 0 have no logarithm; the statistics skip such pairs.
     pub(crate) fn log_ratios(&self, arm: ArmId, to: ArmId) -> Vec<Vec<f64>> {
         let keys: Vec<&Key> =
             self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
@@ -165,6 +175,8 @@ fn index(arm: ArmId) -> usize {
 }
 
 /// In ticks; `None` if the histogram contradicts itself.
+/// Ticks are kept, because the calibration of a block is a factor of its own. A histogram from another
+/// version with other buckets is refused rather than misread.
 pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
     #[cfg(test)]
     DECODED.with(|decoded| decoded.set(decoded.get() + 1));
@@ -177,11 +189,14 @@ pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
 }
 
 /// Ascending, nanoseconds, each with its count.
+/// A bucket is replaced by its middle, up to 1/256 from its values. The maximum is exact, which is why the
+/// last bucket loses one of its operations to it.
 pub(crate) type Times = Vec<(u64, u64)>;
 
 pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
     let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
     let (min, max) = (block.min()?, block.max()?);
+    // The middle of an end bucket may lie outside of the measured extremes.
     let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
     let mut times: Times =
         block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
@@ -194,6 +209,7 @@ pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
 }
 
 #[cfg(test)]
+// Counts decoded histograms: a test holds that all formats and charts together decode each of them once.
 thread_local! {
     pub(crate) static DECODED: std::cell::Cell<usize> = std::cell::Cell::default();
 }

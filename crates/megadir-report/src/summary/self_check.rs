@@ -1,4 +1,11 @@
 //! Judges a run's checks of its own measurement.
+//!
+//! ```text
+//! timed and untimed blocks, paired -> overhead_ns -> cost of an arm's operations -- over 2 % --> warning
+//!                                                                                `- over 10 % -> no quantiles
+//! delays injected into operations -> found at their length, in their number?  no --> loud warning
+//! histograms and gaps over wall time -> accounted                            off --> loud for times alone
+//! ```
 
 use megadir_record::{Delay, FileOperation, SelfCheck, Work};
 use serde::{Deserialize, Serialize};
@@ -10,9 +17,11 @@ pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
 
 /// Missed or extra delays, a fraction; see also [`DELAYS_OFF`].
 const DELAYS_OFF_MAX: f64 = 0.1;
+/// Noise can add or hide a few delays; three are allowed even if only few were injected.
 const DELAYS_OFF: u64 = 3;
 /// A fraction; plus the time to start and end the delay, nanoseconds.
 const DELAY_LONGER_MAX: f64 = 0.05;
+/// Reading the clock and leaving the wait lengthen each delay by a fixed time, whatever its length.
 const DELAY_ENDS_NS: f64 = 200.0;
 
 // Result of the timing checks that a run makes before it measures.
@@ -40,10 +49,12 @@ pub struct SelfChecked {
 }
 
 pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
+    // Blocks of the check have equal numbers of operations.
     let each = |blocks: &[u64]| -> Vec<f64> {
         blocks.iter().map(|ns| *ns as f64 / check.operations.max(1) as f64).collect()
     };
     let (timed, untimed) = (each(&check.timed_ns), each(&check.untimed_ns));
+    // Paired by round: the machine's speed at the time cancels.
     let differences: Vec<f64> = timed.iter().zip(&untimed).map(|(timed, untimed)| timed - untimed).collect();
     let overhead_ns = match megadir_stats::hodges_lehmann(&differences, confidence) {
         Some(estimate) => Figure::from(estimate),
@@ -66,6 +77,7 @@ fn is_found(delay: &Delay) -> bool {
     let off = delay.found.abs_diff(delay.injected);
     let length = delay.injected_ns as f64;
     // A bucket stands for its middle, up to 1/256 from its values.
+    // A delay is never shorter than it was made, so one per cent below it is enough.
     let places = length * 0.99..=length * (1.0 + DELAY_LONGER_MAX) + DELAY_ENDS_NS;
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
 }
@@ -87,6 +99,8 @@ pub(super) fn withhold_quantiles(
 }
 
 /// As a fraction of the arm's time: of timing each operation, or of one turn of the empty loop.
+/// `None` if nothing was measured that the cost could be compared with. A block timed as a whole pays the
+/// empty loop once per block, single operations pay for each.
 pub(crate) fn cost_of_timing(
     arm: &ArmSummary,
     check: Option<&SelfChecked>,

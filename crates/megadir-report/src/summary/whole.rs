@@ -1,4 +1,10 @@
 //! The summary of a record. Records may come from anywhere: the plan is checked first, and nothing here panics.
+//!
+//! ```text
+//! header: plan, machine      -> copied: rules, claims, file systems, machine
+//! samples -> Rounds          -> progress, arms, groups, resolution, overview
+//! end     (None: killed)     -> ending, pressure after, disks, cost of the empty loop
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -147,6 +153,8 @@ pub struct GroupSummary {
     pub reading: GroupReading,
 }
 
+// One variant per rule of a plan. A rule that cannot be followed is a reading, too, so that a report keeps
+// the group and names the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
@@ -171,12 +179,14 @@ impl GroupSummary {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
+    /// A figure of the source names the study's group; on several file systems each part of it is meant.
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
     }
 }
 
 impl Summary {
+    /// Records are checked, but arms that callers invent are not: a question mark is better than a panic.
     pub fn arm_name(&self, arm: ArmId) -> &str {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
@@ -196,6 +206,7 @@ impl Summary {
             return false;
         };
         let mut arms = comparison.rows.iter().filter_map(|row| self.arm(row.arm)).map(|arm| &arm.planned);
+        // Controls have names of their own and are not shortened.
         arms.all(|planned| planned.role == Role::Control || planned.axes.is_on_like_directory(baseline))
     }
 
@@ -206,6 +217,7 @@ impl Summary {
     }
 
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
+        // With one file system, or with two in one pair, its name would be noise or is already there.
         let (on, at) = (self.place(pair.arm), self.circumstances(pair));
         if self.file_systems.len() > 1 && on == self.place(pair.to) { format!("{at}, {on}") } else { at }
     }
@@ -218,6 +230,7 @@ impl Summary {
         if self.compares_volumes() { "volume" } else { "file system" }
     }
 
+    /// Data sets without a lab file system lie on the machine's own.
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let on = self.data_set(data).and_then(|data| self.file_systems.get(data.on?.0 as usize));
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
@@ -240,6 +253,7 @@ impl Summary {
         self.arm(arm).is_some_and(|arm| arm.planned.role == Role::Control)
     }
 
+    /// An unknown width is the widest of all: a run without an interval resolves nothing.
     pub(crate) fn widest_resolution(&self) -> Option<&Resolution> {
         let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
         self.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)))
@@ -264,6 +278,7 @@ impl Summary {
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
     let plan = &record.header.plan;
     if rounds.keys().is_empty() && !is_limit_met(record) {
+        // An error and not an empty report: nothing could be written into any table.
         return Err(SummaryError::NothingMeasured { why: why_nothing(record) });
     }
     let (checks, data) = equal_work::check(record, rounds);
@@ -283,6 +298,7 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         mounted: header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
+        // The source is named with its host from here on, so that every sentence about it can be looked up.
         claims: plan.claims.clone().map(|claims| Claims { who: named(&claims.who, &plan.source), ..claims }),
         reproduces: plan.reproduces.clone(),
         fixes: plan.fixes.clone(),
@@ -293,6 +309,7 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
         disks: record.end.as_ref().map(|end| end.disks.clone()).unwrap_or_default(),
         null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        // The check was made before the rounds, and is judged with the confidence of the run.
         self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         built: record.built.clone(),
         used: record.used.clone(),
@@ -309,6 +326,7 @@ fn is_limit_met(record: &Record) -> bool {
     record.samples.iter().any(full)
 }
 
+/// Failed programs give the reason. Without one, the run ended in its warm-up.
 fn why_nothing(record: &Record) -> String {
     let refused = |sample: &Sample| {
         let name = &record.header.plan.arm(sample.arm)?.name;
@@ -329,6 +347,7 @@ fn why_nothing(record: &Record) -> String {
 }
 
 /// `the article (example.org)`, by the address in the source of the study.
+/// Only the host: whole addresses are too long for a sentence, and the page has them below the method.
 fn named(who: &str, source: &str) -> String {
     let host = source.split_once("://").and_then(|(_, rest)| rest.split('/').next());
     match host.map(|host| host.trim_start_matches("www.")).filter(|host| !host.is_empty()) {
@@ -338,6 +357,7 @@ fn named(who: &str, source: &str) -> String {
 }
 
 fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {
+    // Attempts, not samples: a voided round has a sample of each arm.
     let attempts = |wanted: fn(&&Sample) -> bool| {
         let attempt = |s: &Sample| (s.epoch, s.round, s.attempt);
         record.samples.iter().filter(wanted).map(attempt).collect::<BTreeSet<_>>().len()
@@ -362,6 +382,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
         of: group.of.clone(),
         title: group.title.clone(),
         answers: group.answers,
+        // An unreadable group does not fail the report.
         reading: read(evidence, group).unwrap_or_else(|reason| GroupReading::Unreadable { reason }),
     };
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(summary).collect()
@@ -374,6 +395,8 @@ fn read(evidence: &Evidence<'_>, group: &Group) -> Result<GroupReading, String> 
             let programs = Programs { slow_name, slow, fast_name, fast };
             GroupReading::Decompose(Box::new(decompose(evidence, &programs)?))
         }
+        // The group of file systems is recognized by its name; its families are pairs of file systems, in
+        // any other group all pairs are one family.
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
             GroupReading::Pairs(read_file_systems(evidence, &comparable(evidence.plan, pairs)))
         }
@@ -386,6 +409,7 @@ fn read(evidence: &Evidence<'_>, group: &Group) -> Result<GroupReading, String> 
 }
 
 /// If every file system is on different storage, a finding says so.
+/// A group without any comparable pair would be an empty table.
 fn has_rows(plan: &Plan, group: &Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {
@@ -411,6 +435,7 @@ pub struct Stopped {
     pub cause: String,
 }
 
+/// A refusal in the warm-up counts as well: the arm has no times then.
 pub(super) fn stopped(record: &Record) -> Vec<Stopped> {
     let of = |sample: &Sample| {
         let refused = sample.refused.as_ref()?;

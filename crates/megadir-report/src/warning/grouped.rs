@@ -1,10 +1,14 @@
-//! Warnings for display: those that differ only in the arm become one, with a count and the worst case.
+//! Warnings for display: warnings that differ only in the arm become one, with a count and the worst case.
+//!
+//! Two hundred arms of a noisy run have as many warnings of one kind. A reader needs the worst of them and
+//! their number, and may open the list. JSON keeps each warning, because programs search them by arm.
 
 use super::kind::{DISTURBING, WINE};
 use super::{Advisory, Warning, scatter};
 use crate::summary::Figure;
 use crate::text;
 
+/// Texts of a kind of note that are printed in full; more are counted.
 const NOTES_MAX: usize = 3;
 
 /// One or several warnings of a kind as they are printed. The list of a report keeps each warning by itself,
@@ -20,6 +24,7 @@ pub(crate) struct DisplayedWarning {
     pub(crate) is_incomplete: bool,
 }
 
+/// Groups in the order of their first warning, so that the most serious stay first.
 pub(crate) fn displayed(advisories: &[Advisory]) -> Vec<DisplayedWarning> {
     let mut kinds: Vec<Vec<&Advisory>> = Vec::new();
     for advisory in advisories {
@@ -31,6 +36,8 @@ pub(crate) fn displayed(advisories: &[Advisory]) -> Vec<DisplayedWarning> {
     kinds.into_iter().map(join).collect()
 }
 
+/// Text of the first note about other work on the machine, which may explain a baseline that differs from
+/// its double. Wine is left out: it has a line of its own.
 pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::Noted { note, .. } if note != WINE && DISTURBING.contains(&note.as_str()) => {
@@ -42,6 +49,7 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
 
 /// Reason of a run that its user ended.
 const INTERRUPTED: &str = "interrupted";
+/// An interrupted run has no reason that a reader needs to know; one that failed names its cause.
 
 pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
@@ -58,6 +66,8 @@ pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     })
 }
 
+/// Notes are alike only if their kind is. Kinds without a figure for badness stay single, since no worst
+/// one could be chosen.
 fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     let notes = match (&a.warning, &b.warning) {
         (Warning::Noted { note, .. }, Warning::Noted { note: other, .. }) => note == other,
@@ -66,6 +76,7 @@ fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     notes && a.loud == b.loud && a.warning.kind() == b.warning.kind() && badness(&a.warning).is_some()
 }
 
+/// The worst warning gives text and advice; the others are listed below it, the worst first.
 fn join(mut kind: Vec<&Advisory>) -> DisplayedWarning {
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
@@ -104,6 +115,7 @@ fn badness(warning: &Warning) -> Option<f64> {
     })
 }
 
+/// Ratios of 2 and of 0.5 are equally far from 1.
 fn distance(ratio: &Figure) -> f64 {
     if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
 }
@@ -153,6 +165,7 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     }
 }
 
+/// Entry of the list below a merged warning: the arm and its figure.
 fn brief(advisory: &Advisory) -> String {
     match &advisory.warning {
         Warning::UnequalWork { arm, rounds } => {

@@ -1,4 +1,8 @@
 //! The closed set of warnings.
+//!
+//! A test's record triggers each kind, and a match in `words.rs` has a text for each. So a new kind cannot
+//! be added without its text, its advice and a record that shows it. Kinds of notes are strings, because a
+//! record of a newer program may have others.
 
 use serde::{Deserialize, Serialize};
 
@@ -171,11 +175,14 @@ pub enum Warning {
 
 impl Warning {
     /// Its tag in JSON.
+    /// Taken from the serialized form, so that the word exists once.
     pub fn kind(&self) -> String {
         let form = serde_json::to_value(self).unwrap_or_default();
         form["kind"].as_str().unwrap_or_default().to_owned()
     }
 
+    /// Loud: the numbers are wrong or cannot be compared. Everything else limits their precision, and a
+    /// reader can weigh it.
     pub(super) fn is_loud(&self) -> bool {
         match self {
             Self::UnequalWork { .. }
@@ -195,12 +202,14 @@ pub(super) const WINE: &str = "wine";
 
 const PROGRAM_CHANGED_DATA: &str = "data-changed";
 
+/// Kinds of notes that other modules ask for by name.
 pub(crate) const ARM_LEFT_OUT: &str = "arm-left-out";
 
 /// Other work on the machine, or a system other than it seems.
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
+/// Remedy for each kind of note that this version writes.
 const ADVICE: &[(&str, &str)] = &[
     (ARM_LEFT_OUT, "The other arms are not affected."),
     ("group-left-out", "The other groups are not affected."),
@@ -282,6 +291,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 
+/// A kind without a row is from a newer version, and its text is printed with a hint to use that one.
 pub(super) fn advice(kind: &str) -> &'static str {
     let known = ADVICE.iter().find(|(name, _)| *name == kind);
     known.map_or("Noted by a newer megadir: use the newer version for advice.", |(_, advice)| advice)

@@ -1,4 +1,10 @@
 //! Warnings against trusting a run, each with advice, modelled on criterion and hyperfine.
+//!
+//! ```text
+//! derive.rs: when        kind.rs: the closed set, loud or not      words.rs: text and remedy
+//!      `--> Vec<Advisory>, loud first --> JSON, gates (each by itself)
+//!                          `--> grouped.rs --> terminal, page, Markdown (merged)
+//! ```
 
 mod derive;
 mod grouped;
@@ -11,6 +17,8 @@ pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, Warning};
 pub(crate) use words::scatter;
 
+/// Command that made the record. Advice names options of that command, since `advise` has no rounds and no
+/// files of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
     /// The user sets the number of rounds; the record is a file.
@@ -20,6 +28,7 @@ pub(crate) enum Options {
 }
 
 impl Options {
+    /// The first word that is one of them: options before it and paths of the program are skipped.
     pub(crate) fn of(command: &[String]) -> Self {
         let known = command.iter().skip(1).find(|word| ["advise", "bench"].contains(&word.as_str()));
         match known.map(String::as_str) {

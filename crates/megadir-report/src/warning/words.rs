@@ -7,6 +7,7 @@ use crate::warning::derive::PRESSURE_MIN;
 use crate::warning::kind;
 
 impl Warning {
+    /// With advice for `bench`; for callers without a record.
     pub fn advisory(self) -> Advisory {
         self.advisory_with(Options::Bench)
     }
@@ -69,6 +70,7 @@ fn text(warning: &Warning) -> String {
     }
 }
 
+/// Advice that names an option or a format depends on the command; all other advice is fixed.
 fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
     match warning {
@@ -151,6 +153,7 @@ fn fixed(warning: &Warning) -> &'static str {
     }
 }
 
+/// Samples of `advise` cannot be written to a file, so there the phrase is left out.
 fn samples(options: Options, phrase: &str) -> String {
     match options {
         Options::Bench => format!("{phrase} (--format csv)"),
@@ -205,6 +208,7 @@ fn noise(warning: &Warning) -> Option<String> {
 
 /// A percentage of 100 and more is hard to imagine.
 pub(crate) fn scatter(half_width_percent: f64) -> String {
+    // Above a factor of two, "it took that much longer" is easier to imagine than a percentage.
     match half_width_percent {
         percent if percent < 100.0 => text::percent(percent),
         percent => format!("a factor of {:.0}", 1.0 + percent / 100.0),
@@ -223,6 +227,7 @@ fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64
 }
 
 fn too_few_rounds(rounds: usize, needed: usize, arms: &[String]) -> String {
+    // With more arms than this the sentence names the first and counts the others.
     const NAMED_MAX: usize = 3;
     let counted = text::counted(rounds as u64, "round");
     let arms: Vec<String> = match arms {
@@ -247,6 +252,7 @@ fn too_few_rounds(rounds: usize, needed: usize, arms: &[String]) -> String {
     )
 }
 
+/// A run that has no reason was killed, or is still running while it is reported.
 fn incomplete(rounds: usize, planned: u32, reason: Option<&str>) -> String {
     let why = reason.unwrap_or("the run was killed or still goes on").trim_end_matches('.');
     format!("The run is incomplete ({rounds} of {planned} rounds): {why}.")
@@ -263,6 +269,8 @@ fn control_differs(arm: &str, ratio: &Figure, negligible: bool) -> String {
     }
 }
 
+/// Four cases by the range of the numbers that were seen: other names with an equal number, another number
+/// throughout, a number that changed, and no agreement at all.
 fn data_changed(entries: u64, min: Option<u64>, max: Option<u64>) -> String {
     let planned = text::entries(entries);
     match (min, max) {

@@ -1,5 +1,10 @@
 //! Failing, refusing and abandoned readers, and directories that change during a listing: an error is
 //! returned once, nothing follows it, and nothing stays open.
+//!
+//! ```text
+//! fails_at   0: open   1: first batch   2 ...   n: last batch   n + 1: end   n + 2: after the end
+//! list_faulty, for every fails_at -> a subset of the entries, then the error once, then nothing, nothing open
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -16,6 +21,7 @@ use crate::leaks::{descriptors_below, settled};
 use crate::seen::{Drained, Seen, drain, identities, oracle};
 use crate::tree::{Flat, Maker};
 
+/// An error of the opening counts like an error of the first batch, so that callers see one result.
 fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> Error) -> Drained {
     let choice = Choice {
         backend: Faulty::leaked(ground.backend, fails_at, error),
@@ -28,6 +34,7 @@ fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> E
     }
 }
 
+/// A listing as a reader, since `drain` takes readers. It passes calls on unchanged.
 struct Relay(Listing);
 
 impl megadir::Reader for Relay {
@@ -69,6 +76,7 @@ pub(super) fn every_call(ground: &Ground) {
             }
             None => assert_eq!(found, all, "without an error nothing is missing"),
         }
+        // Threads return batches in any order, so only a serial backend returns a prefix.
         if !ground.backend.uses_threads() {
             assert_eq!(Seen::names(&broken.seen), Seen::names(&whole.seen[..broken.seen.len()]), "a prefix");
         }
@@ -77,6 +85,8 @@ pub(super) fn every_call(ground: &Ground) {
     assert_eq!(settled(|| descriptors_below(&path)), 0, "descriptors left open");
 }
 
+/// Readers that are given up after 0 to 3 batches, each many times: a thread that is still reading must
+/// end, and release its descriptor, without being drained.
 pub(super) fn dropped_early(ground: &Ground) {
     let path = Flat::plain(if cfg!(windows) { 1500 } else { 6000 }).ensure(&ground.directory);
     let directory = Dir::open(&path).unwrap();
@@ -129,6 +139,7 @@ pub(super) fn options(ground: &Ground) {
     ground.check(&path, &smallest, "smallest buffer");
 }
 
+/// Opening is the library's own, but every backend relies on its refusals.
 pub(super) fn paths(ground: &Ground) {
     let missing = ground.directory.join("missing");
     assert_eq!(Dir::open(&missing).unwrap_err().kind(), ErrorKind::NotFound);
@@ -213,6 +224,7 @@ pub(super) fn permissions(ground: &Ground) {
     std::fs::remove_dir_all(&parent_path).unwrap();
 }
 
+// Each case builds its own directory: it is changed, so that no other case may share it.
 /// Enough for several 4 KiB buffers; Wine takes a millisecond per file.
 const ENTRIES: u64 = if cfg!(windows) { 400 } else { 6000 };
 
@@ -223,6 +235,8 @@ fn make(ground: &Ground, purpose: &str) -> (std::path::PathBuf, BTreeSet<Vec<u8>
     (path, (0..ENTRIES).map(|index| flat.name(index)).collect())
 }
 
+/// POSIX leaves open if an entry that vanishes is returned. Every entry that nothing touched must come
+/// once, and none that never existed.
 pub(super) fn vanishing(ground: &Ground) {
     let (path, all) = make(ground, "vanishing");
     let directory = Dir::open(&path).unwrap();
@@ -247,6 +261,8 @@ pub(super) fn vanishing(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
+/// A reader that has begun and one that has not, since the second has no entries in its buffer. Both must
+/// end: with the end, or with an error.
 pub(super) fn removed(ground: &Ground) {
     let (path, all) = make(ground, "removed");
     let directory = Dir::open(&path).unwrap();

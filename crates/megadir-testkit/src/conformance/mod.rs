@@ -1,5 +1,15 @@
 //! The suite that every backend passes, against the oracle `std`; to add a case, write a function and a line
 //! in [`CASES`]. Refusals need a reason and are counted.
+//!
+//! ```text
+//! backend, directory -> Ground -> CASES in order -> Outcome {listed, refused}
+//!                         |-- options: two threads and 13 shares, or one of each
+//!                         |-- accepts: probe and open agree; a refusal has a reason and is counted
+//!                         `-- check: list, compare with `std` by name, inode and type
+//! ```
+//!
+//! The callers compare the numbers of an outcome with what they expect of a file system. So a backend that
+//! refuses everything cannot pass.
 
 mod broken;
 mod plain;
@@ -14,6 +24,8 @@ use megadir::{Backend, Dir, ErrorKind, ReadOptions};
 use crate::seen;
 use crate::seen::{Seen, assert_same};
 
+/// A case of a suite. The name completes a sentence that begins with the backend's, and is printed before
+/// it runs.
 pub struct Case<G> {
     pub name: &'static str,
     pub run: fn(&G),
@@ -51,6 +63,7 @@ pub static CASES: &[Case<Ground>] = &[
     Case { name: "leaves nothing open when dropped early", run: broken::dropped_early },
 ];
 
+/// Backend and directory of a run of the suite; counts directories that were listed and refused.
 pub struct Ground {
     pub backend: &'static dyn Backend,
     /// Shared by backends whose trees have equal content.
@@ -77,6 +90,7 @@ pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
 }
 
 impl Ground {
+    /// Backends with threads are divided so that a share is smaller than the directories of most cases.
     pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
         let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
         ReadOptions { resolve_types: true, ..ReadOptions::serial(buffer_bytes) }.divided(threads, shares)

@@ -30,6 +30,7 @@ pub(super) fn many(ground: &Ground) {
     assert_same(&identities(&found), &oracle_once(&directory), &format!("{} many", ground.backend.name()));
 }
 
+/// The oracle of the large directory is computed once for all backends.
 fn oracle_once(directory: &Dir) -> Vec<Identity> {
     static KNOWN: Mutex<Option<(PathBuf, Vec<Identity>)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,6 +40,8 @@ fn oracle_once(directory: &Dir) -> Vec<Identity> {
     }
 }
 
+/// Names that a file system may reject. They are checked against the entries that exist, all others against
+/// the complete list.
 const NOT_EVERYWHERE: &[Names] = if cfg!(windows) {
     &Names::ALL
 } else {
@@ -103,6 +106,8 @@ pub(super) fn types(ground: &Ground) {
     }
 }
 
+// A file system without types in its directories is imitated by removing them, so that the test runs on any
+// mount.
 #[cfg(target_os = "linux")]
 pub(super) fn unknown_types(ground: &Ground) {
     use crate::faulty::Untyped;
@@ -122,6 +127,7 @@ pub(super) fn unknown_types(ground: &Ground) {
     assert_same(&identities(&told.seen), &oracle(&directory), "types asked of the inodes");
 }
 
+/// Two descriptors of one directory share a position unless each reader opens its own.
 pub(super) fn two_readers(ground: &Ground) {
     let directory = Dir::open(Flat::plain(5000).ensure(&ground.directory)).unwrap();
     if !ground.accepts(&directory) {

@@ -10,6 +10,8 @@ use rustix::fs::{RawDir, SeekFrom, seek};
 use super::Ground;
 use crate::tree::{Flat, Kinds, Names};
 
+/// Entries from a position on, with the kernel's cookies; at most `limit` of them. A decoder other than
+/// megadir's.
 fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
     let descriptor = directory.reopen().unwrap();
     seek(&descriptor, SeekFrom::Start(position)).unwrap();

@@ -1,5 +1,10 @@
 //! Failing, panicking and abandoned stat backends and readers: an error is returned once, and nothing stays
 //! open. A leaked thread keeps the directory open, so counting descriptors finds threads too.
+//!
+//! ```text
+//! in_every_way: directory -> each strategy and thread count -> check -> descriptors back to one
+//! every(call | start): fails at 0, 1, 2, ... until a run without a failure -> rows so far are right, error once
+//! ```
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -23,8 +28,11 @@ use crate::{faulty, seen};
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
 
+/// Runs before a call of the stat backend; its error takes the place of the call.
 type Before = Box<dyn Fn() -> megadir::Result<()> + Send + Sync>;
 
+/// A directory of its own, its oracle, and each way in turn. The directory's own descriptor is the one that
+/// may stay.
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
     // A shared directory may be open in other tests.
     let path: PathBuf = ground.directory.join(format!("broken-{}", ground.stat_backend.name()));
@@ -68,6 +76,7 @@ fn every(
             let failing = hooked(way.stat_backend, Box::new(before));
             let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
             ground.check_rows(&examined.rows, truth, &way.to_string());
+            // The failure was not reached: every call has failed once, and this run must be complete.
             if count.load(Ordering::SeqCst) <= fails_at {
                 assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
                 assert_eq!(examined.rows.len(), truth.len(), "{way}: without an error nothing is missing");
@@ -81,6 +90,7 @@ fn every(
     });
 }
 
+/// Each read of the listing fails once. `Shares` is left out, because it has no single reader that could fail.
 pub(super) fn every_read(ground: &Ground) {
     in_every_way(ground, |directory, truth, way| {
         if way.strategy == Strategy::Shares {
@@ -99,6 +109,8 @@ pub(super) fn every_read(ground: &Ground) {
                 names.iter().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>()
             };
             let found = examined.rows.into_iter().map(|(name, _)| name).collect();
+            // The faulty reader records the names that it passed on: a second reading may have
+            // other batches.
             let what = format!("{way}, call {fails_at}: entries read before are not lost");
             seen::assert_same(&readable(found), &readable(done.given), &what);
             if !done.failed {
@@ -130,6 +142,7 @@ pub(super) fn panics(ground: &Ground) {
     });
 }
 
+/// As many batches as a caller may take before it gives up, also none at all.
 pub(super) fn dropped_early(ground: &Ground) {
     in_every_way(ground, |directory, _, way| {
         for given_up_after in [0, 1, 2, 3, 1, 0] {
@@ -191,6 +204,7 @@ pub(super) fn permissions(ground: &Ground) {
 }
 
 pub(super) fn nobody(ground: &Ground) {
+    // Rows of a user without privileges must equal root's, unless the stat backend refuses.
     for path in [trees::kinds(&ground.directory), trees::various(&ground.directory, 2000)] {
         let directory = Dir::open(&path).unwrap();
         // Attributes do not depend on the reader, so root's oracle serves for all users.

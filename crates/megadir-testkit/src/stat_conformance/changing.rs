@@ -1,4 +1,12 @@
 //! Entries that vanish or are replaced between listing and examining.
+//!
+//! ```text
+//!             listed          hook: changed here         examined
+//! entry ------|---------------------|----------------------|--> row: all old, all new, or vanished; never mixed
+//! ```
+//!
+//! The hook of [`Hooked`] runs exactly between listing and examining, so no case depends on luck, apart
+//! from the one with a writer.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -20,6 +28,8 @@ use crate::stat_conformance::trees::{Truth, oracle};
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 320;
 
+// One in four entries stays; the others meet three different fates. The last digit of a name decides, so
+// that hook and check agree without a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -32,6 +42,8 @@ fn fate(name: &[u8]) -> Fate {
     [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
 }
 
+/// Each way has a directory of its own, since the hook changes it. All are made before the first check, so
+/// that one wait settles them.
 fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
     let parent = ground.directory.join(format!("{purpose}-{}", ground.stat_backend.name()));
     let make = |way: usize| {
@@ -96,12 +108,15 @@ pub(super) fn changed(ground: &Ground) {
         for (name, row) in found {
             let wrong_by = |truth: &Truth| {
                 let mut truth = truth[name];
-                // XFS reserves space behind what is appended and gives it back at some later time, perhaps between the row and the oracle.
+                // XFS reserves space behind appended data and gives it back later, perhaps between the row
+                // and the oracle.
                 if fate(name) != Fate::Stays {
                     truth.allocated_bytes = row.allocated_bytes;
                 }
                 ground.wrong(row, &truth)
             };
+            // Old values are wrong for a stat backend that asks for each entry, and right for one that
+            // reads inodes in bulk.
             if !(may_be_old(ground, directory) && wrong_by(&before).is_none()) {
                 assert_eq!(wrong_by(&truth), None, "{way}: '{}'", name.escape_ascii());
             }
@@ -228,6 +243,8 @@ const TOUCHED: &str = "touched-";
 
 /// Untouched entries come exactly once with correct values; touched ones cause no other error.
 fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
+    // Entries of the writer may be missing, present or half made; only an error other than "not found" is
+    // wrong.
     let examined = drain(again(directory), way);
     assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
     let (touched, rows): (Vec<_>, Vec<_>) =
@@ -241,6 +258,7 @@ fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Tr
 
 fn write(path: &Path, stop: &AtomicBool, changes: &AtomicU64) {
     let mut rng = Rng::new(1);
+    // Names are drawn from 600, so that most calls meet an entry of an earlier one.
     while !stop.load(Ordering::Relaxed) {
         let name = |rng: &mut Rng| path.join(format!("{TOUCHED}{}", rng.within(0, 600)));
         let (one, other) = (name(&mut rng), name(&mut rng));

@@ -1,5 +1,9 @@
-//! Entries changed a moment ago, for which the disk has old values and statx the true ones; and a stat
+//! Entries changed a moment ago, whose old values are on disk while statx returns the new ones; and a stat
 //! backend whose hooks change entries at chosen moments.
+//!
+//! ```text
+//! Hooked -> start(): on_start -> inner.start      HookedExamine -> examine(): before(batch) -> inner.examine
+//! ```
 
 use std::fs::File;
 use std::io::Write;
@@ -24,10 +28,13 @@ pub(super) fn fresh(ground: &Ground) {
     paths.sort_unstable();
     change(&paths);
     trees::differ(&path.join("new"), 12_345);
+    // A file that grows while it is open, and one without a name, are in memory only.
     let mut growing = File::create_new(path.join("growing")).unwrap();
     growing.write_all(&[1; 5000]).unwrap();
     let unlinked = File::create_new(path.join("unlinked")).unwrap();
     std::fs::remove_file(path.join("unlinked")).unwrap();
+    // Three times: after changes, after data that an open file still holds, and after a wait in which
+    // everything may reach the disk.
     still(&path);
     ground.check_path(&path, 4 << 10);
     growing.write_all(&[2; 5000]).unwrap();
@@ -43,6 +50,7 @@ pub(super) fn fresh(ground: &Ground) {
 
 /// The server sets the change time.
 fn still(path: &Path) {
+    // Waits until two readings agree, for file systems of a server.
     if Dir::open(path).unwrap().file_system() != FileSystem::Fuse {
         return;
     }
@@ -57,6 +65,7 @@ fn still(path: &Path) {
     }
 }
 
+/// One change for each eighth of the entries; a second call changes the same entries again.
 fn change(paths: &[PathBuf]) {
     for (index, entry) in paths.iter().enumerate() {
         match index % 8 {
@@ -73,6 +82,7 @@ fn change(paths: &[PathBuf]) {
                 std::fs::rename(entry.with_extension("other"), entry).unwrap();
             }
             6 if rustix::process::geteuid().is_root() => chown(entry, Some(index as u32), Some(77)).unwrap(),
+            // The entry may be a directory since the first call.
             _ if entry.is_file() => {
                 std::fs::remove_file(entry).unwrap();
                 std::fs::create_dir(entry).unwrap();
@@ -88,6 +98,7 @@ fn change(paths: &[PathBuf]) {
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
+/// Leaked like [`Faulty`](crate::faulty::Faulty), since a choice holds references without an end.
 pub struct Hooked {
     inner: &'static dyn StatBackend,
     on_start: Box<OnStart>,
@@ -142,6 +153,7 @@ impl StatBackend for Hooked {
         want: StatMask,
         threads: usize,
     ) -> Result<Vec<Box<dyn Examine>>> {
+        // The hook runs once per thread: each of them starts.
         (0..threads).try_for_each(|_| (self.on_start)())?;
         let inner = self.inner.start_threads(directory, want, threads)?;
         Ok(inner.into_iter().map(|inner| self.hook(inner)).collect())

@@ -1,4 +1,11 @@
-//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, the comparison.
+//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, the
+//! comparison.
+//!
+//! ```text
+//! ways: strategies x threads x listings -> drain (rows, error) -> once (no name twice) -> wrong (each attribute)
+//!                                                                             oracle: std, and statx for
+//! birth and mount
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +21,8 @@ use crate::conformance::run_cases;
 use crate::stat_conformance::CASES;
 use crate::stat_conformance::trees::{Truth, oracle};
 
+/// Counts the directories that the stat backend examined and refused, so that a suite of refusals is
+/// noticed.
 pub struct Ground {
     pub stat_backend: &'static dyn StatBackend,
     /// Shared by stat backends whose trees have equal content.
@@ -34,6 +43,7 @@ pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Ou
     ground.outcome()
 }
 
+// Rows in the order of the listing, with the error that ended it.
 #[derive(Debug)]
 pub struct Examined {
     pub rows: Vec<(Vec<u8>, Attributes)>,
@@ -81,7 +91,8 @@ impl Ground {
         Outcome { examined: count(&self.examined), refused: count(&self.refused) }
     }
 
-    /// Reason why a row of all attributes is wrong. Any gap but those of the stat backend is one.
+    /// Reason why a row of all attributes is wrong. Only attributes that the stat backend lacks may be
+    /// missing.
     pub fn wrong(&self, row: &Attributes, truth: &Attributes) -> Option<String> {
         wrong(row, truth, StatMask::ALL, self.stat_backend.lacks())
     }
@@ -95,6 +106,7 @@ impl Ground {
         found.len()
     }
 
+    /// These read tables of the disk or of the file system, which may lag behind the inodes in memory.
     pub fn is_by_inode(&self) -> bool {
         ["xfs-bulkstat", "btrfs-search", "ext4-device"].contains(&self.stat_backend.name())
     }
@@ -102,6 +114,7 @@ impl Ground {
     /// Waits until a stat backend by inode sees recent changes.
     pub fn settle(&self, directory: &Path) {
         if self.is_by_inode() && self.stat_backend.probe(&Dir::open(directory).unwrap()).is_ok() {
+            // Milliseconds; a little more than a second.
             std::thread::sleep(std::time::Duration::from_millis(1200));
         }
     }
@@ -117,6 +130,7 @@ impl Ground {
             return true;
         };
         assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        // A text of one or two words is no reason.
         assert!(refusal.reason().len() > 20, "a refusal says why: {refusal}");
         assert_eq!(refusal.path(), directory.path());
         let started = self.stat_backend.start(directory, StatMask::ALL).map(drop);
@@ -143,6 +157,8 @@ impl Ground {
         self.check(&Dir::open(path).unwrap(), &oracle(path), StatMask::ALL, buffer_bytes);
     }
 
+    /// Names, then attributes, then missing names: the first difference is reported with the way that
+    /// showed it.
     pub fn same(&self, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
         let Examined { rows, error, .. } = drain(again(directory), way);
         let what = format!("{} in {}: {way}", self.stat_backend.name(), directory.path().display());
@@ -207,6 +223,7 @@ pub fn ways(
         slow_device: matches!(strategy, Strategy::Windows { .. }),
         reason: "the suite tries every way",
     };
+    // A new attribute of the library must be added here, or no case would look at it.
     assert_eq!(FIELDS.into_iter().collect::<StatMask>(), StatMask::ALL, "the suite knows every attribute");
     ways.into_iter().map(choice).collect()
 }
@@ -252,6 +269,7 @@ pub(super) fn agree(one: &Attributes, other: &Attributes, field: StatMask) -> bo
 }
 
 /// A row must have all of `want` that `truth` has except `lacking`, nothing else, and agree with `truth`.
+/// So an attribute that is invented fails as well as one that is lost.
 pub fn wrong(row: &Attributes, truth: &Attributes, want: StatMask, lacking: StatMask) -> Option<String> {
     if row.error != 0 {
         return Some(format!("error {} ({})", row.error, std::io::Error::from_raw_os_error(row.error)));

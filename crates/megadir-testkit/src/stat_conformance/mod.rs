@@ -1,5 +1,11 @@
 //! The suite that every stat backend passes with every strategy and in the walk, against `std` and a statx for the
 //! mount ID; to add a case, write a function and a line in [`CASES`].
+//!
+//! ```text
+//! values.rs    unchanging entries with extreme values     fresh.rs     entries changed a moment ago
+//! changing.rs  entries that change while they are read    broken.rs    errors, panics, missing permissions
+//! walk.rs      whole trees and other mounts               trees.rs     the directories and the oracle
+//! ```
 
 mod broken;
 mod changing;

@@ -1,4 +1,7 @@
 //! Directories whose entries differ in their attributes, so that mixed-up rows are noticed, and their oracle.
+//!
+//! Almost every attribute of an entry follows from its index, by a hash: two rows that were exchanged
+//! differ in all of them.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -16,6 +19,7 @@ use crate::rng::mix;
 pub use crate::tree::ensure;
 use crate::tree::{Flat, Maker};
 
+/// Unchanging, and shared by all cases that do not write.
 pub fn various(parent: &Path, entries: u64) -> PathBuf {
     ensure(parent, &format!("various-{entries}"), |path| fill(path, entries))
 }
@@ -48,6 +52,7 @@ pub fn fill_with(directory: &Path, flat: &Flat) {
     }
 }
 
+/// Size, mode and time follow from the index. Sizes grow, so that no two entries have the same.
 pub fn differ(path: &Path, index: u64) {
     let number = mix(index);
     let file = std::fs::File::create_new(path).unwrap();
@@ -58,6 +63,7 @@ pub fn differ(path: &Path, index: u64) {
     set_modified(path, Time { seconds, nanoseconds: (number >> 32) as u32 % 1_000_000_000 });
 }
 
+/// A link is not followed: links have times of their own.
 pub fn set_modified(path: &Path, time: Time) {
     let time = Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) };
     let times = Timestamps { last_access: time, last_modification: time };
@@ -80,6 +86,8 @@ pub fn kinds(parent: &Path) -> PathBuf {
     })
 }
 
+/// Every type that this user may create, with forms that are rare: long and looping
+/// links, a device with a large number.
 fn types(path: &Path) {
     std::fs::write(path.join("file"), "content").unwrap();
     std::fs::write(path.join("blocks"), vec![1; 300_000]).unwrap();
@@ -107,6 +115,7 @@ fn types(path: &Path) {
     }
 }
 
+/// With and without each special bit.
 fn modes(path: &Path) {
     for mode in [0, 0o111, 0o444, 0o600, 0o755, 0o777, 0o1777, 0o2755, 0o4755, 0o6755, 0o7777] {
         let (file, directory) =
@@ -119,6 +128,7 @@ fn modes(path: &Path) {
     }
 }
 
+/// More links than two, since a count could be a flag.
 fn links(path: &Path) {
     for links in [2, 3, 40] {
         let first = path.join(format!("links-{links}"));
@@ -129,6 +139,7 @@ fn links(path: &Path) {
     }
 }
 
+/// Around the limits of 16 bits, and the largest number that is a user.
 fn owners(path: &Path) {
     let far = u32::MAX - 1;
     for (user, group) in [(0, 1), (1, 0), (1000, 1001), (65_534, 65_534), (65_536, 1 << 20), (far, far)] {
@@ -144,6 +155,7 @@ fn owners(path: &Path) {
 
 pub type Truth = BTreeMap<Vec<u8>, Attributes>;
 
+/// Read by path, one entry after the other, with nothing of megadir.
 pub fn oracle(directory: &Path) -> Truth {
     let entries = std::fs::read_dir(directory).unwrap();
     entries
@@ -199,6 +211,7 @@ fn time(seconds: i64, nanoseconds: i64) -> Time {
     Time { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap() }
 }
 
+/// Before 1970 the standard library counts backwards.
 fn system_time(time: Time) -> SystemTime {
     let whole = Duration::from_secs(time.seconds.unsigned_abs());
     let second = if time.seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };

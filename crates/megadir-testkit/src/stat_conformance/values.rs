@@ -1,4 +1,7 @@
 //! Extreme values, subsets of fields, unchanging directories of every size, and entries that are mounted on.
+//!
+//! Values at the limits of a type are where decoders are wrong. A file system stores only a part of them;
+//! [`kept`] measures which, and the caller knows what to expect.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,6 +61,8 @@ const SIZES: [u64; 16] = [
 ];
 
 /// Range that a file system stores; it clamps or refuses the rest.
+/// Found by writing and reading with `std`, so that a limit of the file system is not taken for an error of
+/// a stat backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub seconds: (i64, i64),
@@ -103,6 +108,7 @@ pub fn of_times(directory: &Path) -> PathBuf {
     })
 }
 
+/// Sparse, and left out where the file system refuses the size.
 fn of_sizes(directory: &Path) -> PathBuf {
     ensure(directory, "sizes", |path| {
         for size in SIZES {
@@ -115,6 +121,7 @@ fn of_sizes(directory: &Path) -> PathBuf {
     })
 }
 
+/// A request for some attributes may take another path than one for all, e.g. a cheaper call.
 pub(super) fn subsets(ground: &Ground) {
     let path = trees::kinds(&ground.directory);
     let directory = Dir::open(&path).unwrap();
@@ -153,6 +160,7 @@ pub(super) fn names(ground: &Ground) {
 }
 
 pub(super) fn sizes_plain(ground: &Ground) {
+    // Around 256, and more than a buffer of 4 KiB holds.
     for entries in [0, 1, 255, 256, 257, 2000] {
         let path = trees::various(&ground.directory, entries);
         ground.check_path(&path, 4 << 10);
@@ -189,6 +197,8 @@ impl Drop for Mounted {
     }
 }
 
+/// A mounted root hides the entry below it. Listings return the hidden entry, a stat by name the root; the
+/// row must be the root's.
 pub(super) fn mounts(ground: &Ground) {
     if !rustix::process::geteuid().is_root() {
         return;

@@ -1,4 +1,7 @@
 //! Trees: every entry of every directory with its attributes; other mounts only on request.
+//!
+//! A queue of one directory makes workers wait for each other, which is where a walk could stop or lose a
+//! directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +46,7 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     Ok(walked)
 }
 
+/// A plain recursion with the oracle of single directories.
 fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
     let mut all = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -71,6 +75,7 @@ fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attribute
 
 impl Ground {
     pub fn check_tree(&self, path: &Path) {
+        // A stat backend that refuses the root must refuse the walk, without rows.
         if !self.accepts(&Dir::open(path).unwrap()) {
             let refused = walk(self, path, 2, 8, false).map(drop).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
@@ -96,6 +101,7 @@ pub(super) fn tree(ground: &Ground) {
 fn build(path: &Path) {
     trees::kinds(path);
     trees::various(path, 700);
+    // Wide, to fill the queue, and deep, to need paths of many parts.
     for wide in 0..12 {
         let directory = path.join(format!("wide-{wide}"));
         std::fs::create_dir(&directory).unwrap();

@@ -1,5 +1,11 @@
 //! Decoders, records and inventories on other processors, tested in QEMU's user mode. s390x is big-endian. Debian's cross
 //! compilers link and compile Zstandard; rustup brings the standard library.
+//!
+//! ```text
+//! cargo test --target s390x-unknown-linux-gnu: gcc of Debian links, qemu-s390x-static runs each test
+//! ```
+//!
+//! A big-endian processor finds each number that is written in the order of the machine.
 
 use std::process::Command;
 
@@ -24,6 +30,8 @@ const DECODERS: &[&str] = &[
 const UNTRACED: [&str; 2] = ["--skip", "look_ups_make_no_system_call"];
 
 const TESTS: [(&[&str], &[&str]); 2] = [
+    // The library's own tests by name; records and inventories as a whole, since they are files that move
+    // between machines.
     (&["--package=megadir", "--lib"], DECODERS),
     (&["--package=megadir-record", "--package=megadir-inventory", "--lib", "--tests"], &UNTRACED),
 ];
@@ -53,6 +61,7 @@ fn lacking(architecture: &str) -> Option<String> {
         return Some(format!("no {tool}"));
     }
     let target = target(architecture);
+    // rustup is tried once: a machine without it keeps its reason.
     let install = || process::run(Command::new("rustup").args(["target", "add", &target])).is_ok();
     let has_library = || process::has_library(&target);
     let is_there = has_library() || (install() && has_library());
@@ -61,6 +70,7 @@ fn lacking(architecture: &str) -> Option<String> {
 
 fn test(context: &Context, architecture: &str) -> Result<(), String> {
     let (target, compiler) = (target(architecture), compiler(architecture));
+    // Settings of cargo for a target are variables with its name.
     let variable = target.to_uppercase().replace('-', "_");
     let runner = format!("qemu-{architecture}-static -L /usr/{architecture}-linux-gnu");
     for (packages, names) in TESTS {
@@ -69,6 +79,7 @@ fn test(context: &Context, architecture: &str) -> Result<(), String> {
         command.env(format!("CARGO_TARGET_{variable}_LINKER"), &compiler);
         command.env(format!("CARGO_TARGET_{variable}_RUNNER"), &runner);
         command.env(format!("CC_{}", target.replace('-', "_")), &compiler);
+        // Without debug information, which no one reads here.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         process::run(&mut command)?;
     }

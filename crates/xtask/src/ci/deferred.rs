@@ -1,5 +1,9 @@
 //! Parts that the short tier leaves out: one table, with the reason of each row and the check that covers the part meanwhile. Nothing else may be left
 //! out: with `MEGADIR_REQUIRE_ALL=1` a part that neither ran nor stands here is a failure.
+//!
+//! ```text
+//! part -> ran | failed | deferred: Long, Unchanged (no such path changed), Lacking (this kernel cannot) | not run: a gap
+//! ```
 
 use super::stage::Context;
 use crate::process;
@@ -106,6 +110,7 @@ fn is_deferred(context: &Context, row: &Deferred, since: Option<&str>) -> bool {
 /// Paths that differ between `commit` and the checkout; `None` if git does not know the commit.
 fn changed_paths(context: &Context, commit: &str) -> Option<String> {
     let mut command = Command::new("git");
+    // The index and the working tree count too, since the checkout is tested and not the commit.
     command.args(["-c", "safe.directory=*", "diff", "--name-only", commit]);
     process::output(command.current_dir(&context.workspace.root)).ok()
 }

@@ -1,4 +1,9 @@
-//! Runs the selected stages: those of the lane `First`, then two lanes side by side, because tests wait and compilers do not.
+//! Runs the selected stages: first the lane `First`, then two lanes side by side, because tests wait and
+//! compilers do not.
+//!
+//! ```text
+//! Args -> stages -> run_lane(First) -> run_lane(Tests) || run_lane(Checks) -> judge -> summary, times, long tier
+//! ```
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,7 +19,7 @@ use crate::process::{self, Workspace};
 /// From a clean clone on two idle cores; the full tier has none.
 const BUDGET: Duration = Duration::from_secs(15 * 60);
 
-/// With the rest and the command that installs what is missing, ten lines.
+/// Together with the line for the rest and the command that installs missing tools: ten lines.
 const GROUPS_SHOWN: usize = 8;
 
 // Options of `cargo xtask ci`; the help has the text of each.
@@ -58,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     let require_all = std::env::var_os("MEGADIR_REQUIRE_ALL").is_some_and(|value| value == "1");
     let named = !args.only.is_empty();
+    // A stage that is chosen by name runs even if it is deferred.
     let context = Context { workspace: Workspace::find()?, require_all, full: args.full, named };
     let outcomes = long::read(&context.workspace)?;
     let stages: Vec<&Stage> =
@@ -66,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         println!("{}", announce(&stages, &outcomes));
     }
     let started = Instant::now();
+    // The short tier knows the last run of each stage of the long tier by its committed file.
     let since = |name: &str| outcomes.get(name).map(|row| row.commit.as_str());
     let is_deferred = |name: &str| deferred::is_stage_deferred(&context, name, since(name));
     let ended = run_stages(stages.into_iter(), &context, args.keep_going || args.full, &is_deferred);
@@ -129,6 +136,7 @@ fn run_stages<'a>(
                 },
                 false => run_stage(stage, context),
             };
+            // The flag is read before each stage of both lanes.
             has_failed.fetch_or(stage_ended.failed(), Ordering::Relaxed);
             ended.push((*index, stage_ended));
         }
@@ -150,6 +158,7 @@ fn run_stages<'a>(
     ended.into_iter().map(|(_, ended)| ended).collect()
 }
 
+/// `--skip` wins over `--only`.
 fn chosen(name: &str, only: &[String], skip: &[String]) -> bool {
     let named = |list: &[String]| list.iter().any(|word| word == name);
     (only.is_empty() || named(only)) && !named(skip)
@@ -169,6 +178,7 @@ impl Ended {
         !self.report.failures.is_empty()
     }
 
+    /// A stage with parts that did not run is not reported as if it were complete.
     fn verdict(&self) -> &'static str {
         match (self.failed(), self.is_deferred, self.report.not_run.is_empty()) {
             (true, ..) => "FAILED",
@@ -190,6 +200,7 @@ fn run_stage(stage: &Stage, context: &Context) -> Ended {
     println!("\n== {}: {}", stage.name, stage.about);
     let started = Instant::now();
     let ended = (stage.run)(context);
+    // An error of the stage is its only failure.
     let ended = ended.unwrap_or_else(|message| Report { failures: vec![message], ..Report::default() });
     let report = judge(ended, context.require_all);
     if let Some(line) = report.failures.first().and_then(|message| message.lines().next()) {
@@ -211,7 +222,7 @@ fn judge(mut report: Report, require_all: bool) -> Report {
     }
     if require_all && !report.not_run.is_empty() {
         let parts: Vec<&str> = report.not_run.iter().map(String::as_str).collect();
-        // In one line: those who get only the lines of failures must see what is missing.
+        // In one line: a reader who gets only the lines of failures must see the missing tools.
         let reasons = grouped(&parts).join("; ");
         report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1: {reasons}", parts.len()));
     }
@@ -232,6 +243,7 @@ fn close(
     }
     let not_run: Vec<&str> =
         ended.iter().flat_map(|stage| &stage.report.not_run).map(String::as_str).collect();
+    // With MEGADIR_REQUIRE_ALL each of these is a failure already.
     if !context.require_all {
         grouped(&not_run).iter().for_each(|line| println!("{line}"));
         packages::advice(context.full).iter().for_each(|line| println!("{line}"));
@@ -259,6 +271,7 @@ fn close(
 
 /// The last line of the output.
 fn deferred_line(ended: &[Ended], context: &Context, outcomes: &long::Outcomes) -> String {
+    // Only Wine's row depends on changes, so its commit decides.
     let since = outcomes.get("wine").map(|row| row.commit.as_str());
     let by_rule = deferred::applying(context, since).into_iter().map(|row| row.part);
     let mut parts: Vec<&str> = by_rule.collect();
@@ -275,6 +288,7 @@ fn deferred_line(ended: &[Ended], context: &Context, outcomes: &long::Outcomes) 
 
 fn times_of(ended: &[Ended], elapsed: Duration, context: &Context) -> Times {
     let names: Vec<&str> = ended.iter().map(|stage| stage.name).collect();
+    // Times are compared within a tier; chosen stages are a tier of their own.
     let tier = match (context.full, context.named) {
         (true, false) => "full".to_owned(),
         (false, false) => "short".to_owned(),
@@ -288,6 +302,7 @@ fn times_of(ended: &[Ended], elapsed: Duration, context: &Context) -> Times {
         total_s: elapsed.as_secs_f64(),
         stages_s: ended
             .iter()
+            // A deferred stage took no time, which must not count as its time.
             .filter(|stage| !stage.is_deferred)
             .map(|stage| (stage.name.to_owned(), stage.elapsed.as_secs_f64()))
             .collect(),

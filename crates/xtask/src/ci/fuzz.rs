@@ -1,5 +1,9 @@
 //! Fuzzes each target of `fuzz/` with the flags of `cargo fuzz build`, but a stable toolchain (`RUSTC_BOOTSTRAP=1`).
 //! `libfuzzer-sys` needs a C++ compiler. Committed examples are in `fuzz/seeds/TARGET/`.
+//!
+//! ```text
+//! seeds/TARGET (read only) + corpus/TARGET -> libFuzzer, address sanitizer -> Done, or an input in artifacts/TARGET
+//! ```
 
 use crate::ci::stage::{Context, Report};
 use crate::{files, process};
@@ -8,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// Coverage of branches and comparisons by the compiler, which guides libFuzzer, and the address sanitizer.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
@@ -35,6 +40,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&process::metadata(&manifest)?);
     let mut report = Report::default();
+    // As many targets at once as processors; each fuzzes in one thread.
     for some in names.chunks(process::processors()) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
             match ended {
@@ -58,6 +64,8 @@ fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> V
     })
 }
 
+/// Other toolchains may lack it; then nothing is fuzzed without it, since overflows of buffers would go
+/// unseen.
 fn has_address_sanitizer() -> bool {
     let folder = process::output(Command::new("rustc").args(["--print", "target-libdir"]));
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or_default().trim()) else { return false };
@@ -108,6 +116,7 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
         files::create_folder(made)?;
     }
     let mut command = Command::new(binaries.join(name));
+    // Memory is limited, because an input that makes a decoder allocate without bound is a finding.
     command.arg(format!("-max_total_time={seconds}")).arg("-rss_limit_mb=4096");
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
     // The seeds are only read; new inputs go to the corpus.
@@ -117,6 +126,7 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
     if status.success() {
         return Ok(format!("fuzz: {name}: {}", done(&printed).unwrap_or("ended early")));
     }
+    // The end of the output has the stack and the name of the input.
     let tail: Vec<&str> = printed.lines().rev().take(60).collect();
     let tail: Vec<&str> = tail.into_iter().rev().collect();
     Err(format!("fuzz target {name} failed: {status}\n{}", tail.join("\n")))

@@ -1,5 +1,9 @@
-//! Counts instructions with Callgrind: those of the measurement loop per operation, where the difference of two runs excludes the start of the
-//! program, and those of the start, with which a command on a small directory is slower than others.
+//! Counts instructions with Callgrind: of the measurement loop for each operation, where the difference of
+//! two runs excludes the start of the program, and of the start, with which a command on a small directory
+//! is slower than others.
+//!
+//! Times of a busy machine differ by tens of per cent, instructions by less than one: so speed is held by a
+//! count.
 
 use crate::ci::stage::{Context, Report};
 use crate::{files, process};
@@ -19,7 +23,8 @@ const START_MAX: f64 = 1.3;
 const START_CHECKED_MAX: f64 = 6.5;
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
-/// Both counts are those of one run: they vary by less than one in a hundred, unlike times, so that a limit a little above them fails when code is
+/// One run gives each count: counts vary by less than one in a hundred, unlike times, so that a limit a
+/// little above them fails when code is
 /// added to a loop or to the start, and never because the machine is busy.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let binary = context.program()?;
@@ -30,6 +35,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         return Ok(Report::not_run("instructions: no valgrind"));
     }
     let file = context.scratch()?.join("callgrind.out");
+    // Two runs that differ in the number of operations only.
     let mut totals = [0; 2];
     for (operations, total) in OPERATIONS.into_iter().zip(&mut totals) {
         *total = count(&binary, &["bench", "null", "--operations", &operations.to_string()], &file)?;
@@ -37,6 +43,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let each = per_operation(OPERATIONS, totals);
     let most = if context.full { INSTRUCTIONS_MAX } else { INSTRUCTIONS_CHECKED_MAX };
     let line = format!("{each:.1} instructions per null operation (at most {most}), callgrind, n = 1 each");
+    // A loop that was skipped would pass every upper limit.
     if each < INSTRUCTIONS_MIN {
         return Err(format!("{line}: the operations were not run"));
     }
@@ -63,6 +70,7 @@ fn count(binary: &Path, words: &[&str], file: &Path) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
     command.arg(binary).args(words);
+    // Callgrind emulates the processor, hence the generous limit.
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(300))?;
     process::judge_printed(&command, status, &printed)?;
     total(&files::read(file)?).ok_or_else(|| format!("{} has no line `totals:`", file.display()))

@@ -1,4 +1,7 @@
 //! The last result of the long tier, stage by stage, in `.ci/long-tier.json` of the repository: written by `--full`, printed by every run.
+//!
+//! A row is a stage, its commit and date. The file is committed, so that a clone knows when its parts were
+//! last tested as a whole.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +12,7 @@ use super::STAGES;
 use crate::files;
 use crate::process::Workspace;
 
-/// How a stage of the long tier ended when it ran last.
+/// Result of the last run of a stage in the long tier.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) commit: String,
@@ -49,6 +52,7 @@ fn parse(text: &str) -> Option<Outcomes> {
     value.as_object()?.iter().map(outcome).collect()
 }
 
+/// One row a line, in the order of the names, so that a change of a stage is a change of a line.
 fn print(outcomes: &Outcomes) -> String {
     let rows: Vec<String> = outcomes
         .iter()
@@ -63,6 +67,7 @@ fn print(outcomes: &Outcomes) -> String {
 
 /// Replaces the rows of the stages that ran, and keeps the others.
 pub(crate) fn write(workspace: &Workspace, ran: Outcomes) -> Result<PathBuf, String> {
+    // Stages that were not chosen keep their last result.
     let mut outcomes = read(workspace)?;
     outcomes.extend(ran);
     let path = path(workspace);

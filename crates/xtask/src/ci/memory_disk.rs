@@ -1,5 +1,9 @@
 //! An ext4 file system in memory for the files that tests make. The tests sync thousands of small files, and each sync waits for the
 //! device: on the device of the machine, the same tests take longer without testing more.
+//!
+//! ```text
+//! /dev/shm/megadir-ci-PID-*/image (sparse, 8 GiB) --loop--> root: ext4 with discard, TMPDIR of the tests
+//! ```
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -26,6 +30,7 @@ pub(super) struct MemoryDisk {
 impl MemoryDisk {
     /// The error is the reason why tests use the usual directory for temporary files instead.
     pub(super) fn mount() -> Result<Self, String> {
+        // Before anything else: a disk that was left takes memory.
         unmount_abandoned();
         if !rustix::process::geteuid().is_root() {
             return Err("only root can mount one".to_owned());
@@ -54,6 +59,7 @@ impl MemoryDisk {
         Ok(disk)
     }
 
+    /// Every user may create files there, as in a temporary folder.
     pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join("root")
     }
@@ -81,7 +87,7 @@ fn unmount_abandoned() {
         let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
         if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
             unmount(&entry.path().join("root"));
-            // Not what is mounted, should it still be: only the image and two empty directories.
+            // Only the image and two empty directories are removed, nothing that may still be mounted.
             let _ = std::fs::remove_file(entry.path().join("image"));
             let _ = std::fs::remove_dir(entry.path().join("root"));
             let _ = std::fs::remove_dir(entry.path());

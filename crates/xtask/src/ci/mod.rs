@@ -7,9 +7,9 @@
 //!                          +-- lane Checks: clippy -> docs -> windows -> book -> python -> package -> emulated -> wine -> cross -> fuzz
 //! ```
 //!
-//! Tests wait for devices and timers and compilers do not, so the two lanes run side by side. All stages of the lane
-//! Tests, and those that need the program, use what `cargo test --workspace --all-features --profile ci` built; Clippy
-//! and the Windows target have builds of their own.
+//! Tests wait for devices and timers and compilers do not, so the two lanes run side by side. All stages of
+//! the lane Tests, and all others that need the program, use the programs that `cargo test --workspace
+//! --all-features --profile ci` built; Clippy and the Windows target have builds of their own.
 
 mod browser;
 mod cross;

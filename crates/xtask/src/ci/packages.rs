@@ -1,4 +1,6 @@
 //! Finds the tools of the other stages and the tests by their files, and installs missing ones on Debian.
+//!
+//! A tool is known by its file and not by its package: machines without Debian's packages may have it, too.
 
 use crate::ci::stage::{Context, Report};
 use crate::process;
@@ -90,6 +92,7 @@ static TOOLS_OF_FULL: &[Tool] = &[
 
 /// The command that installs every package that is missing; nothing if none is.
 pub(crate) fn advice(full: bool) -> Option<String> {
+    // Each package once, in the order of the alphabet.
     let tools = TOOLS.iter().chain(if full { TOOLS_OF_FULL } else { &[] });
     let mut packages: Vec<&str> =
         tools.filter(|tool| !is_present(tool.file)).map(|tool| tool.package).collect();
@@ -125,6 +128,8 @@ fn is_present(file: &str) -> bool {
     if Path::new(file).is_absolute() { Path::new(file).is_file() } else { process::find_tool(file).is_some() }
 }
 
+/// One command for all packages; if one of them does not exist in this release, the others are installed
+/// one by one.
 fn install(packages: &[&str]) {
     let tried =
         |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();
@@ -140,6 +145,7 @@ fn install(packages: &[&str]) {
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive");
+    // Another apt, e.g. of an automatic update, holds the lock for minutes.
     command.args(["-qq", "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Use-Pty=0"]);
     command
 }

@@ -1,4 +1,5 @@
-//! Builds the wheel and tests it: alone in a bare environment, then beside libraries by pytest (with the examples of docs), mypy and pyright.
+//! Builds the wheel and tests it: alone in a bare environment, then together with libraries by pytest (with
+//! the examples of docs), mypy and pyright.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,12 +35,14 @@ const DAFT: &[&str] = &["--no-deps", "daft==0.7.26"];
 /// For the notebook of docs/.
 const NOTEBOOK_TOOLS: &[&str] = &["matplotlib==3.11.2"];
 
-/// The oldest Python that the wheel is for, and one newer than that of Debian 12. `--full` runs pytest on them if they are installed.
+/// The oldest Python that the wheel supports, and one that is newer than Debian 12's. `--full` runs pytest
+/// on them if they are installed.
 const OTHER_VERSIONS: &[&str] = &["3.9", "3.13"];
 
 /// The least that pytest needs, in versions for any Python.
 const TOOLS_OF_OTHERS: &[&str] = &["pytest", "pyarrow"];
 
+/// Run in a bare environment: the three readers must agree on the number of entries without any library.
 const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
 assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";
@@ -47,8 +50,8 @@ assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == le
 /// The tests need most of the unoptimised build too.
 ///
 /// The bare environment comes first: the package must work without any library. Libraries are optional
-/// groups, and one that cannot be installed here is a part that did not run. Types are checked last, beside
-/// the libraries.
+/// groups, and one that cannot be installed here is a part that did not run. Types are checked last, in the
+/// environment that has the libraries.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["python3", "pip3"] {
         if process::find_tool(tool).is_none() {
@@ -63,7 +66,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     bare.install(&wheel)?;
     process::run(Command::new(bare.program("megadir")).arg("--version"))?;
     process::run(&mut python(context, &bare, &["-c", ALONE]))?;
-    // Unpacking the libraries takes a minute, so they stay for the next run, also that of another clone.
+    // Unpacking the libraries takes a minute, so they stay for the next run, in this and in other clones.
     let environment = Environment::at(context.workspace.tools().join("python-tests"))?;
     environment.install(TOOLS)?;
     environment.install(&wheel)?;
@@ -97,6 +100,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         report.lines.push(format!("pytest on Python {version}: passed"));
     }
     let (cache, typed) = (context.scratch()?.join("mypy"), format!("{tests}/typed.py"));
+    // The package with its stubs, and a file that uses it as a caller would.
     for checked in [["--package", "megadir"].as_slice(), &[&typed]] {
         let mypy = ["-m", "mypy", "--strict", "--cache-dir", &cache.to_string_lossy()];
         process::run(&mut python(context, &environment, &[&mypy, checked].concat()))?;

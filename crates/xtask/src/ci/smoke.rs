@@ -8,8 +8,10 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// A study at its quick size takes seconds; at full size hours. The limits only end runs that hang.
 const QUICK: Duration = Duration::from_secs(180);
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
+/// Exit code of a run whose parts all lack something.
 const NOTHING_COULD_RUN: i32 = 3;
 
 /// The study that needs a file system whose directories are soon full.
@@ -55,6 +57,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     // The longest run begins first.
     let names = std::iter::once(FILE_SYSTEMS).chain(studies.iter().map(String::as_str));
+    // A shared iterator divides the work: each thread takes the next study when it is done.
     let waiting = Mutex::new(names);
     let report = Mutex::new(Report::default());
     let work = || {
@@ -67,6 +70,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             add_result(&mut lock(&report), name, started, tried);
         }
     };
+    // Studies at full size are measurements and run alone.
     let at_once = if context.full { 1 } else { process::processors() };
     std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
     Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -136,11 +140,13 @@ fn finish(
     context: &Context,
 ) -> Result<Option<String>, String> {
     let (status, printed) = process::run_at_most(command, limit)?;
+    // The last line has the reason.
     if status.code() == Some(NOTHING_COULD_RUN) {
         return Ok(Some(printed.lines().last().unwrap_or("no part of it could run").to_owned()));
     }
     process::judge_printed(command, status, &printed)?;
     let names = names(folder)?;
+    // A run may leave its record and its report, and nothing else.
     left_behind(&names)?;
     keep(folder, &names, name, context).map(|()| None)
 }

@@ -11,11 +11,11 @@ pub(crate) const PROFILE: &str = "ci";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lane {
-    /// Before the others: what they need, and what is checked in seconds.
+    /// Before the others: stages that the others need, and stages of seconds.
     First,
     /// Runs tests and studies, which wait for devices and timers.
     Tests,
-    /// Compiles and checks beside the tests.
+    /// Compiles and checks while tests run.
     Checks,
 }
 
@@ -65,6 +65,7 @@ impl Report {
 }
 
 impl Context {
+    /// The toolchain that runs xtask, in the root of the workspace.
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
         self.workspace.cargo(words)
     }
@@ -81,6 +82,7 @@ impl Context {
             false => (PROFILE, self.cargo_tests()),
         };
         if !self.full {
+            // Already built by the stage `test`; a build here only finds it.
             command.arg("--no-run").stderr(std::process::Stdio::null());
         }
         process::run(&mut command)?;

@@ -1,5 +1,10 @@
 //! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and the kernel. Outputs do not
-//! mix. Failed tests run once more at the end, alone; those that pass then are unstable.
+//! mix. Failed tests run once more at the end, alone; tests that pass then are unstable.
+//!
+//! ```text
+//! cargo test --no-run (JSON) -> Suite, longest first -> n at a time -> output whole -> Ended
+//!                               failed tests -> once more, alone -> unstable | failed        log -> not run | unavailable
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,12 +35,13 @@ pub(super) struct Suite {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) command: Command,
-    /// Arguments before those that select tests: the program, if another one runs it.
+    /// Arguments before the ones that select tests: the program, if another one runs it.
     fixed: usize,
 }
 
 /// `command` is a `cargo test` that ends with the words that select tests.
 pub(super) fn build(command: &mut Command, filters: &[&str], root: &Path) -> Result<Vec<Suite>, String> {
+    // Programs are found by cargo's messages, since their names contain checksums.
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     println!("$ {}", process::show(command));
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -47,6 +53,7 @@ pub(super) fn build(command: &mut Command, filters: &[&str], root: &Path) -> Res
 }
 
 fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
+    // Other artifacts, such as libraries, have no tests to run.
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
         return None;
     }
@@ -67,6 +74,7 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
 }
 
 impl Suite {
+    /// The program becomes the first argument of the runner.
     pub(super) fn run_by(&mut self, runner: &str) {
         let mut command = Command::new(runner);
         command.arg(self.command.get_program()).args(self.command.get_args());
@@ -76,6 +84,8 @@ impl Suite {
     }
 
     fn failed_tests(&self, output: &str) -> Vec<String> {
+        // Without a result line the program was killed or panicked outside of a test, and repeating single
+        // tests would hide that.
         let is_whole = output.lines().any(|line| line.starts_with("test result: FAILED. "));
         if self.name == DOC || !is_whole {
             return Vec::new();
@@ -97,6 +107,7 @@ fn copy_surroundings(from: &Command, to: &mut Command) {
         to.current_dir(folder);
     }
     to.envs(from.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    // Variables that are removed are not copied; suites remove none.
 }
 
 /// The longest first; `ended` gets suite, title, output and success of each.
@@ -133,6 +144,7 @@ const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
 const OUTPUT_LINES: usize = 6;
 
+/// A suite that hangs ends here; none takes as long.
 const SUITE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
@@ -152,6 +164,7 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
             suite.command.env("TMPDIR", disk.path());
         }
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
+        // The largest suite waits most, and gets a thread more than there are processors.
         if suite.name == LONGEST[0] && !context.full {
             suite.command.arg(format!("--test-threads={}", process::processors() + 1));
         }
@@ -200,7 +213,8 @@ pub(super) fn report(
 
 fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = sorted(ended.results, log);
-    // What a test lacked beside other tests, it had when it ran alone.
+    // A requirement that was missing while other tests ran was there when the test ran alone.
+    // The suite is unknown in the log, so the test is matched by the end of its path.
     let has_passed = |line: &String| {
         let name = line.split_once(": ").map_or(line.as_str(), |(name, _)| name);
         ended
@@ -256,7 +270,7 @@ impl Ended {
     }
 
     fn take_again(&mut self, tests: &[String], output: &str, succeeded: bool) {
-        // What a test's processes print may stand in the line of its name.
+        // Output of a test's processes may be in the line of its name, so the total decides.
         let result = format!("test result: ok. {} passed; ", tests.len());
         let have_passed = succeeded && output.lines().any(|line| line.starts_with(&result));
         for test in tests {
@@ -275,6 +289,7 @@ impl Ended {
 
 fn name_of_failed(line: &str) -> Option<&str> {
     let line = line.strip_prefix("test ")?;
+    // `--report-time` appends the time to the line.
     let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(line, _)| line);
     line.strip_suffix(FAILED)
 }
@@ -315,6 +330,7 @@ fn number_before(line: &str, word: &str) -> Option<u64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
+/// Each line once: several tests may report the same requirement.
 fn sorted(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
     for line in log.lines().filter(|line| !line.trim().is_empty()) {

@@ -1,5 +1,8 @@
 //! Times of stages and tests, kept for each machine in `megadir-xtask/times.jsonl` of the user's state folder (`$XDG_STATE_HOME`, else
 //! `~/.local/state`), because clones come and go. One JSON line a run.
+//!
+//! A stage that has become slower is named at the end of the run, while it is still known which change
+//! caused it.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,6 +15,7 @@ use crate::files;
 /// A stage is named if it took this much longer than in the last run, and at least [`GROWTH_MIN_S`].
 const GROWTH: f64 = 1.2;
 const GROWTH_MIN_S: f64 = 5.0;
+/// Lines printed, and runs in the table.
 const SLOWEST: usize = 10;
 const SHOWN_RUNS: usize = 12;
 
@@ -54,6 +58,7 @@ impl Times {
             date: text("date"),
             tier: text("tier"),
             total_s: value["total_s"].as_f64()?,
+            // A run without its total is of no use; all other fields may be missing.
             stages_s: times("stages_s"),
             tests_s: times("tests_s"),
         })
@@ -97,6 +102,7 @@ fn all() -> Vec<Times> {
 }
 
 pub(crate) fn last(tier: &str) -> Option<Times> {
+    // The last run of the same tier, whatever its commit.
     all().into_iter().rfind(|times| times.tier == tier)
 }
 

@@ -1,5 +1,8 @@
 //! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose library source (`rust-web-src`)
 //! is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for Zstandard.
+//!
+//! Clippy runs as the compiler of `cargo check`, so that one build gives errors and lints. xtask is left
+//! out: it is not shipped.
 
 use crate::ci::stage::{Context, Report};
 use crate::process;
@@ -37,6 +40,7 @@ pub(super) fn target_dir(context: &Context) -> PathBuf {
 
 /// Other flags would share nothing with these builds.
 pub(super) fn build_with(command: &mut Command) {
+    // One set of flags for the stages windows and wine, which share a folder.
     command.args(["--target", TARGET]);
     command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines").env("CARGO_PROFILE_DEV_DEBUG", "0");
     if !own_target_is_there() {
@@ -46,6 +50,7 @@ pub(super) fn build_with(command: &mut Command) {
 }
 
 pub(super) fn lacking_to_build() -> Option<String> {
+    // The C compiler is needed in both ways, everything else only without the target in the toolchain.
     if process::find_tool(GCC).is_none() {
         return Some(format!("{GCC} (compiles Zstandard, and links)"));
     }

@@ -1,6 +1,11 @@
 //! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a library that Wine 8 lacks, and
 //! large directories, which Wine would take minutes to create. Traps: services inherit the first process's streams, so the server is
 //! started before, without any; `LC_ALL=C` mangles names.
+//!
+//! ```text
+//! suites for x86_64-pc-windows-gnu -> wine64 SUITE.exe (TREES: directories made before) -> results, as of any suite
+//! megadir.exe -> objdump -p: only DLLs of Windows 10 -> starts, lists
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -77,6 +82,7 @@ fn build_command(context: &Context) -> Command {
     command
 }
 
+/// Folders of Wine: built programs, prefix, stub of a library, and directories for the tests.
 struct WineDir {
     built: PathBuf,
     prefix: PathBuf,
@@ -116,6 +122,7 @@ impl WineDir {
     }
 
     fn environment(&self, command: &mut Command) {
+        // Without Mono and Gecko, which a new prefix would otherwise try to download.
         command.env("LC_ALL", "C.UTF-8").env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "mscoree,mshtml=");
         command.env("WINEPREFIX", &self.prefix).env("WINEPATH", as_windows(&self.stub));
     }
@@ -128,6 +135,7 @@ impl WineDir {
     }
 }
 
+/// Wine's server; it ends when this is dropped, and with it all processes under Wine.
 struct Server<'a> {
     wine: &'a WineDir,
 }
@@ -158,6 +166,7 @@ impl Drop for Server<'_> {
     }
 }
 
+/// Wine maps the disk Z to the root of the file system.
 fn as_windows(path: &Path) -> String {
     format!("Z:{}", path.display()).replace('/', "\\")
 }
@@ -187,6 +196,7 @@ const OF_WINDOWS: &[&str] = &[
 /// Names of API sets, which are parts of Windows.
 const SETS: &[&str] = &["api-ms-win-", "ext-ms-win-"];
 
+/// A DLL of the compiler would be missing on every other machine.
 fn check(wine: &WineDir, program: &Path, report: &mut Report) {
     match imports(program) {
         Ok(names) => {

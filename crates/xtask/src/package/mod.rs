@@ -1,5 +1,11 @@
 //! `cargo xtask package`: the files of a release for this architecture, in `target/package`: a Debian package, a static program, the source with
 //! its dependencies, the list of components, and checksums. They are reproducible from the same commit, compiler and folder.
+//!
+//! ```text
+//! commit, its time -> Release --build--> program -> generate: man pages, completions -> .deb
+//!                         |--build--> static program -> archive      |-> source + vendor -> components
+//!                         `-> SHA256SUMS of all
+//! ```
 
 mod parts;
 
@@ -42,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 }
 
 /// Facts that all files of a release share. `time` is used instead of the present one wherever a file would
+// A checkout with changes has a version that no one can rebuild, hence the suffix.
 /// hold a time, so that two builds of a commit have equal bytes.
 pub(crate) struct Release<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -71,6 +78,7 @@ impl<'a> Release<'a> {
         })
     }
 
+    /// Tools of crates.io, in the folder that clones share.
     pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
         let tools = self.tools();
         parts::CARGO_DEB.install(&tools, &[])?;
@@ -87,6 +95,8 @@ impl<'a> Release<'a> {
         self.deb()
     }
 
+    /// The program of the system's C library comes first: it writes the man pages and completions of both
+    /// packages.
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
         files::recreate_folder(&self.folder)?;
         let binary = self.build(None)?;
@@ -105,6 +115,7 @@ impl<'a> Release<'a> {
     fn pack(&self, parent: &Path, name: &str) -> Result<PathBuf, String> {
         let to = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
+        // Names, owners, modes and times are fixed: an archive of the same files has the same bytes.
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw,a-s"]);
         tar.arg(format!("--mtime=@{}", self.time)).args(["--use-compress-program=gzip -n", "-C"]);
         process::run(tar.arg(parent).arg("-cf").arg(&to).arg(name))?;
@@ -123,6 +134,7 @@ impl<'a> Release<'a> {
         Ok(path)
     }
 
+    /// Tools write the time of the commit where a file holds one.
     fn tool(&self, tool: &CratesIo) -> Command {
         let mut command = Command::new(self.tools().join("bin").join(tool.program));
         command.env("SOURCE_DATE_EPOCH", &self.time);
@@ -134,6 +146,7 @@ impl<'a> Release<'a> {
     }
 }
 
+/// The C library is part of the program, so that it runs on any distribution.
 fn static_target() -> String {
     format!("{}-unknown-linux-musl", std::env::consts::ARCH)
 }

@@ -1,5 +1,8 @@
 //! Parts of a release: packages of programs (one for Debian with the system's C library, which knows the users of every name service, and
 //! one with a static program for any kernel), and the source with its dependencies, which builds without a network, and its components.
+//!
+//! The contents of a part are a list here or in a manifest, and its use is tried by the stage
+//! `package` of CI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +16,7 @@ pub(super) const CARGO_DEB: CratesIo =
 
 const PAGES: &[&str] = &["README.md", "CHANGELOG.md", "METHODOLOGY.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
+/// Kinds of `megadir generate`, and the folder of each.
 const GENERATED: &[(&str, &str)] =
     &[("man", "man1"), ("bash", "completions"), ("zsh", "completions"), ("fish", "completions")];
 
@@ -36,6 +40,7 @@ impl Release<'_> {
         for (kind, folder) in GENERATED {
             process::run(Command::new(binary).args(["generate", kind, "--output"]).arg(pages.join(folder)))?;
         }
+        // Without name and time in the header, as the files must be reproducible.
         process::run(Command::new("gzip").args(["-9", "-n"]).args(files::list(&pages.join("man1"))?))?;
         Ok(pages)
     }
@@ -84,6 +89,7 @@ pub(crate) fn lacking_to_link() -> Option<String> {
 pub(super) const CYCLONEDX: CratesIo =
     CratesIo { package: "cargo-cyclonedx", program: "cargo-cyclonedx", version: "0.5.9" };
 
+/// Records are measurements for readers of the repository; a build does not need them.
 const LEFT_OUT: &str = "records/";
 
 impl Release<'_> {
@@ -93,6 +99,7 @@ impl Release<'_> {
         files::recreate_folder(&stage)?;
         let tree = stage.join(&name);
         let listed = git(self.workspace, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+        // Tracked files and new ones, as the checkout is released.
         for file in listed.split('\0').filter(|file| !file.is_empty() && !file.starts_with(LEFT_OUT)) {
             let from = self.workspace.root.join(file);
             if from.is_file() {
@@ -116,6 +123,7 @@ impl Release<'_> {
         process::run(&mut command)?;
         let list = manifest.join("megadir-cli.cdx.json");
         let to = self.folder.join(format!("megadir-{}.cdx.json", self.version));
+        // Paths of this machine would differ between two builds.
         files::write(&to, files::read(&list)?.replace(&format!("{}/", tree.display()), ""))?;
         Ok(to)
     }

@@ -2,6 +2,11 @@
 //! through a re-export counts for the defining module; test modules are left out. Macros' arguments count too.
 //!
 //! No order is declared: an import that closes no circle only adds to the order.
+//!
+//! ```text
+//! source -> tokens -> Reader: modules, imports, references (module -> path) -> resolve (through re-exports)
+//! references of one folder -> uses (child -> child) -> shortest circle of each strongly connected set
+//! ```
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -21,11 +26,13 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     crates.values().flat_map(|sources| Crate::read(sources).circles()).collect()
 }
 
+/// Parts of a module's path below its crate; empty for the root.
 type Path = Vec<String>;
 
-/// And where each first does.
+/// Pairs of modules (user, used), with the first place of each use.
 type Uses<'a> = BTreeMap<(String, String), (&'a Source, usize)>;
 
+/// A path in the code that leads to another module, before re-exports are followed.
 struct Reference<'a> {
     from: Path,
     to: Path,
@@ -33,6 +40,7 @@ struct Reference<'a> {
     line: usize,
 }
 
+/// Modules of a crate, names that each module imports or re-exports, and all paths.
 #[derive(Default)]
 struct Crate<'a> {
     modules: BTreeSet<Path>,
@@ -51,6 +59,7 @@ impl<'a> Crate<'a> {
         all
     }
 
+    /// The module of a path: the longest beginning that is one, or the target of a re-export after it.
     fn resolve(&self, path: &[String], reexports: u32) -> Path {
         let mut length = 0;
         while length < path.len() && self.modules.contains(&path[..=length]) {
@@ -58,6 +67,7 @@ impl<'a> Crate<'a> {
         }
         let module = path[..length].to_vec();
         let target = path.get(length).and_then(|name| self.imports.get(&module)?.get(name));
+        // A re-export of the same path would never end.
         match target.filter(|target| reexports < REEXPORTS_MAX && *target != path) {
             Some(target) => self.resolve(&[target, &path[length + 1..]].concat(), reexports + 1),
             None => module,
@@ -68,6 +78,8 @@ impl<'a> Crate<'a> {
         let mut folders: BTreeMap<&[String], Uses<'a>> = BTreeMap::new();
         for Reference { from, to, source, line } in &self.references {
             let to = self.resolve(to, 0);
+            // Parent and child may use each other, so only the first parts that differ count: two children
+            // of one folder.
             let common = from.iter().zip(&to).take_while(|(left, right)| left == right).count();
             if let (Some(left), Some(right)) = (from.get(common), to.get(common)) {
                 let uses = folders.entry(&from[..common]).or_default();
@@ -84,6 +96,7 @@ fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for start in uses.keys().map(|(from, _)| from.as_str()).collect::<BTreeSet<_>>() {
         let Some(circle) = shortest_circle(start, uses).filter(|_| !known.contains(start)) else { continue };
+        // Each set is reported once, by one circle.
         known.extend(
             reachable(start, uses).into_iter().filter(|other| reachable(other, uses).contains(start)),
         );
@@ -105,6 +118,7 @@ fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Breadth first: the first way back to the start is a shortest one.
 fn shortest_circle<'u>(start: &'u str, uses: &'u Uses<'_>) -> Option<Vec<&'u str>> {
     let mut waiting = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
@@ -148,12 +162,14 @@ fn module_of(path: &str) -> Path {
 
 type Token<'t> = (&'t str, usize);
 
+/// A word, `::` or a single sign, with its line. Lines of tests have none.
 fn tokens(source: &Source) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     for (index, line) in source.code.lines().enumerate() {
         if source.test_lines.get(index) == Some(&true) {
             continue;
         }
+        // Spaces separate tokens and are none.
         let mut rest = line.trim_start();
         while let Some(first) = rest.chars().next() {
             let length = match first {
@@ -184,11 +200,13 @@ struct Reader<'r, 'a> {
 impl<'r> Reader<'r, '_> {
     fn read(&mut self) {
         while let Some((token, line)) = self.next() {
+            // The name after `::` belongs to a path that was read as a whole.
             let is_after_path = self.at >= 2 && self.tokens[self.at - 2].0 == "::";
             match token {
                 "{" => self.depth += 1,
                 "}" => {
                     self.depth = self.depth.saturating_sub(1);
+                    // A brace closes the inline modules that were opened at its depth.
                     self.inline.retain(|(_, depth)| *depth < self.depth);
                 }
                 "mod" if self.peek(1) == Some("{") => {
@@ -196,6 +214,7 @@ impl<'r> Reader<'r, '_> {
                     self.inline.push((name.to_owned(), self.depth));
                 }
                 "use" if self.peek(0).is_some_and(|next| next != "<") => self.tree(&[], line),
+                // `Name::` outside of an import begins a path.
                 _ if is_name(token) && self.peek(0) == Some("::") && !is_after_path => {
                     let mut path = vec![token.to_owned()];
                     while self.peek(0) == Some("::") && self.peek(1).is_some_and(is_name) {
@@ -219,7 +238,7 @@ impl<'r> Reader<'r, '_> {
         self.tokens.get(self.at + ahead).map(|(token, _)| *token)
     }
 
-    /// Including the `,`, `}` or `;` that ends it.
+    /// Reads a tree of `use`, including the `,`, `}` or `;` that ends it.
     fn tree(&mut self, prefix: &[String], line: usize) {
         let (mut path, mut alias) = (prefix.to_vec(), None);
         let mut nested = false;
@@ -248,6 +267,11 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
+    /// Records a path as a reference, and as an import if it is one; `import` has the alias, if there is
+    /// one.
+    ///
+    /// A path that begins with neither `crate`, `self` nor `super` counts only if its first part is a child
+    /// module: all others are other crates, types or local names.
     fn name(&mut self, path: &[String], import: Option<Option<String>>, line: usize) {
         let own = module_of(&self.source.path);
         let mut base = own.clone();

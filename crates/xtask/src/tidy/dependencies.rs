@@ -1,4 +1,5 @@
-//! Dependencies: each has its reason as a comment in `Cargo.toml`, and crates of the workspace use only those of a table.
+//! Dependencies: each has its reason as a comment in `Cargo.toml`, and crates of the workspace use each
+//! other by a table only.
 
 use serde_json::Value;
 
@@ -20,6 +21,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
         let content = line[..comment.unwrap_or(line.len())].trim();
         // Several lines are judged by the first.
         let continued = open > 0;
+        // Brackets that stay open continue the value on the next lines.
         open =
             (open + content.matches(['[', '{']).count()).saturating_sub(content.matches([']', '}']).count());
         if continued || content.is_empty() {
@@ -45,6 +47,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// A table of one dependency has its name in the header.
 fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     let table = content.trim_matches(['[', ']']);
     let last = table.rsplit_once('.').map_or(table, |(_, last)| last);
@@ -53,11 +56,13 @@ fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     Some(own.trim_matches('"'))
 }
 
+/// Ends at a dot, too: `name.workspace = true`.
 fn key(content: &str) -> &str {
     let end = content.find(['=', '.', ' ']).unwrap_or(content.len());
     content[..end].trim_matches('"')
 }
 
+/// A number sign within quotes is no comment.
 fn comment_at(line: &str) -> Option<usize> {
     let mut quoted = false;
     line.char_indices().find_map(|(at, letter)| {
@@ -112,6 +117,7 @@ static ALLOWED: &[Allowed] = &[
 
 const TESTKIT: &str = "megadir-testkit";
 
+/// From the metadata of cargo, which has resolved what a manifest means.
 pub(crate) fn find_edges(metadata: &Value) -> Vec<Finding> {
     let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
     let ours: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
@@ -133,6 +139,7 @@ fn edges_of(package: &Value, ours: &[&str]) -> Vec<Finding> {
     let wrong = dependencies.filter_map(|dependency| {
         let used = dependency["name"].as_str().filter(|used| ours.contains(used))?;
         let for_tests = dependency["kind"].as_str() == Some("dev");
+        // The test kit is allowed everywhere, but only for tests.
         let fine = allowed.uses.contains(&used) || (used == TESTKIT && for_tests);
         (!fine).then_some((used, for_tests))
     });

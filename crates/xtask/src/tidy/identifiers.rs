@@ -1,5 +1,5 @@
-//! Private words in identifiers, the names of tests included. The table names each word, and what to write instead. A word
-//! of speech for data does not describe the data: `let reply`, not `let told`.
+//! Private words in identifiers, the names of tests included. The table names each word, and what to write
+//! instead. A word of speech for data does not describe the data: `let reply`, not a verb of speech.
 
 use super::source::{Finding, Source, is_word};
 
@@ -49,12 +49,14 @@ fn find_in(source: &Source) -> Vec<Finding> {
     for (index, line) in source.code.lines().enumerate() {
         let mut identifiers: Vec<&str> =
             line.split(|letter| !is_word(letter)).filter(|name| !name.is_empty()).collect();
+        // An identifier is reported once a line.
         identifiers.sort_unstable();
         identifiers.dedup();
         for identifier in identifiers {
             let parts = parts(identifier);
             let found = words.iter().filter(|word| match word.is_whole {
                 true => identifier == word.word,
+                // Parts are compared as a whole, so that `know` is not found in `known`.
                 false => parts.iter().any(|part| part == word.word),
             });
             findings.extend(found.map(|word| {

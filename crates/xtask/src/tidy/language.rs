@@ -36,7 +36,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut code = source.code.lines();
     for (index, line) in source.text.lines().enumerate() {
-        // Identifiers are not prose: `NOBODY` is a user.
+        // Identifiers are not prose, e.g. the name of a user without rights.
         let code = code.next().unwrap_or_default().to_ascii_lowercase();
         let lower = line.to_ascii_lowercase();
         let is_prose = |phrase: &str| has_phrase(&lower, phrase) && !has_phrase(&code, phrase);
@@ -53,6 +53,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Doc comments only: they are read as pages, where the first word counts.
 fn beginning(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim_start();

@@ -1,4 +1,10 @@
 //! `cargo xtask tidy`: rules for files beyond compiler and linter. A check is a pure function from files to findings, with a line in [`CHECKS`].
+//!
+//! ```text
+//! git ls-files -> Source (text, code, comments, test_lines) -> CHECKS -> Finding -> failures, hints
+//! ```
+//!
+//! Rules that a compiler or Clippy could check are not here.
 
 mod circles;
 mod comments;
@@ -19,6 +25,7 @@ use crate::process::{self, Workspace};
 type Check = fn(&[Source]) -> Vec<Finding>;
 
 /// The check of crate edges needs `cargo metadata` and is separate, in [`dependencies`].
+/// The order does not matter: findings are sorted by path and line.
 static CHECKS: &[Check] = &[
     find_sizes,
     modules::find_names,
@@ -64,6 +71,7 @@ fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let names = process::output(&mut command)?;
     let names = names.split('\0').filter(|name| !name.is_empty());
     Ok(names
+        // Files that are no text are skipped.
         .filter_map(|name| Some(Source::new(name, std::fs::read_to_string(root.join(name)).ok()?)))
         .collect())
 }

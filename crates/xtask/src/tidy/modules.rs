@@ -1,4 +1,11 @@
 //! Dead files: Rust files that no `mod` and no target reaches.
+//!
+//! ```text
+//! roots: lib.rs, main.rs, bin, tests, benches, examples, build.rs, `path =` of manifests
+//!   -> `mod name;` -> name.rs or name/mod.rs -> ...        not reached: dead
+//! ```
+//!
+//! Further rules on files: names without a subject, missing headers, and paths of one machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +24,7 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
             waiting.extend(children(source));
         }
     }
+    // Files elsewhere, e.g. examples of documentation, have no target.
     let in_a_crate = |path: &str| path.starts_with("crates/") || path.starts_with("fuzz/");
     let dead = |source: &&&Source| !reached.contains(&source.path) && in_a_crate(&source.path);
     let message = "no `mod` and no target reaches this file: declare or delete it";
@@ -40,6 +48,7 @@ fn is_root(path: &str) -> bool {
     )
 }
 
+/// Manifests name further roots.
 fn declared_roots(source: &Source) -> Vec<String> {
     let Some(folder) = source.path.strip_suffix("Cargo.toml") else { return Vec::new() };
     let lines = source.text.lines();
@@ -48,6 +57,7 @@ fn declared_roots(source: &Source) -> Vec<String> {
     paths.map(|value| normal(&format!("{folder}{value}"))).collect()
 }
 
+/// Both places of a child are tried, since a file that does not exist reaches nothing.
 fn children(source: &Source) -> Vec<String> {
     let (folder, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let stem = name.trim_end_matches(".rs");
@@ -61,6 +71,7 @@ fn children(source: &Source) -> Vec<String> {
         files.push(format!("{own}/{module}.rs"));
         files.push(format!("{own}/{module}/mod.rs"));
     }
+    // Macros that include a file name it in quotes.
     let quoted = source.text.lines().filter(|line| line.contains("#[path") || line.contains("include!("));
     let quoted = quoted.filter_map(|line| line.split('"').nth(1));
     files.extend(quoted.map(|file| normal(&format!("{folder}/{file}"))));
@@ -87,8 +98,10 @@ fn normal(path: &str) -> String {
     parts.join("/")
 }
 
+/// Names that fit any content.
 const EMPTY_NAMES: &[&str] = &["imp.rs", "util.rs", "utils.rs", "helper.rs", "helpers.rs", "misc.rs"];
 
+/// First folders of paths that exist on a developer's machine only.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
 pub(crate) fn find_names(sources: &[Source]) -> Vec<Finding> {
@@ -120,6 +133,7 @@ fn machine_paths_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// A folder of this name below another one is no machine's.
 fn names(line: &str, folder: &str) -> bool {
     let below = |letter: char| is_word(letter) || matches!(letter, '.' | '-' | '}' | '>' | ')' | '*');
     let path = format!("/{folder}/");

@@ -1,8 +1,17 @@
 //! Input and output of the checks.
+//!
+//! ```text
+//! text      let a = "x"; // why        line numbers are equal in all views
+//! code      let a = " ";
+//! comments               // why
+//! ```
+//!
+//! Checks search a view for words, so that a word in a string is not taken for code, nor a word of the code
+//! for prose.
 
 use std::fmt;
 
-/// All views have as many lines as the text, so that a line found in one of them is a line of the file. They
+/// All views have as many lines as the text, so that a line number of a view is a line of the file. They
 /// are made once for all checks.
 pub(crate) struct Source {
     /// From the root of the checkout, with `/`.
@@ -16,6 +25,7 @@ pub(crate) struct Source {
     pub(crate) test_lines: Vec<bool>,
 }
 
+/// Result of a check. Sorted by path and line; one that does not fail is a hint.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) path: String,
@@ -37,6 +47,7 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
+    /// By the folders and names that cargo and the workspace use for tests.
     pub(crate) fn is_test(&self) -> bool {
         let mut folders = self.path.split('/');
         folders.any(|part| ["tests", "benches", "examples", "tests.rs"].contains(&part))
@@ -59,7 +70,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Up to the end of the following item.
+/// Marks the lines from an attribute for tests up to the end of the following item.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
     let mut inside: Option<usize> = None;
@@ -87,6 +98,8 @@ pub(crate) struct Views {
     pub(crate) comments: String,
 }
 
+/// Divides Rust source into code and comments, letter by letter: the forms that may contain quotes, slashes
+/// or braces are comments, strings, characters and raw strings.
 pub(crate) fn split(text: &str) -> Views {
     let letters: Vec<char> = text.chars().collect();
     let mut views = Views::default();
@@ -113,12 +126,14 @@ impl Views {
         for (index, &letter) in piece.iter().enumerate() {
             let edge = index == 0 || index + 1 == piece.len();
             match (letter, kind) {
+                // Line ends go to both views, which keeps them aligned.
                 ('\n', _) => {
                     self.code.push('\n');
                     self.comments.push('\n');
                 }
                 (_, Kind::Code) => self.code.push(letter),
                 (_, Kind::Comment) => self.comments.push(letter),
+                // Quotes stay in the code, so that its shape is kept; the contents become spaces.
                 (_, Kind::Literal) => self.code.push(if edge { '"' } else { ' ' }),
             }
         }
@@ -132,6 +147,7 @@ fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
         ('/', Some('*')) => (block_comment(rest), Kind::Comment),
         ('"', _) => (string(rest), Kind::Literal),
         ('\'', _) => character(rest).map_or((1, Kind::Code), |length| (length, Kind::Literal)),
+        // `r` begins a raw string only outside of a word, except after `b` and `c`.
         ('r', _) if !before.is_some_and(|letter| is_word(letter) && !matches!(letter, 'b' | 'c')) => {
             raw_string(rest).map_or((1, Kind::Code), |length| (length, Kind::Literal))
         }
@@ -147,6 +163,7 @@ fn find(rest: &[char], start: usize, pattern: &[char]) -> Option<usize> {
     rest.get(start..)?.windows(pattern.len()).position(|window| window == pattern).map(|index| index + start)
 }
 
+/// Block comments of Rust nest.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -166,6 +183,7 @@ fn string(rest: &[char]) -> usize {
     let mut at = 1;
     while at < rest.len() {
         match rest[at] {
+            // The letter after a backslash never ends the string.
             '\\' => at += 2,
             '"' => return at + 1,
             _ => at += 1,
@@ -177,6 +195,7 @@ fn string(rest: &[char]) -> usize {
 /// `None` for a lifetime.
 fn character(rest: &[char]) -> Option<usize> {
     if rest.get(1) == Some(&'\\') {
+        // The third letter may be a quote that is escaped.
         return find(rest, 3, &['\'']).map(|end| end + 1);
     }
     (rest.get(2) == Some(&'\'')).then_some(3)
@@ -184,6 +203,7 @@ fn character(rest: &[char]) -> Option<usize> {
 
 fn raw_string(rest: &[char]) -> Option<usize> {
     let hashes = rest[1..].iter().take_while(|&&letter| letter == '#').count();
+    // A raw identifier has no quote.
     if rest.get(1 + hashes) != Some(&'"') {
         return None;
     }

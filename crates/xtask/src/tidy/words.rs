@@ -1,4 +1,6 @@
 //! Words that are forbidden in code, outside comments and strings, or in comments.
+//!
+//! A word is one between letters that belong to no word, so that a longer identifier is not found.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -20,6 +22,7 @@ struct Rule {
 }
 
 /// All other crates get everything from their callers.
+/// So a library prints nothing and reads no environment, and a crate that is pure has no files.
 const OUTER: &[&str] = &["megadir-cli", "megadir-testkit", "xtask"];
 
 fn everywhere(_: &Source) -> bool {
@@ -27,6 +30,7 @@ fn everywhere(_: &Source) -> bool {
 }
 
 /// Calls a function whose contract binds its whole thread, so that no safe one can stand before it.
+// The one place where `unsafe` is allowed outside of the crate for it.
 const UNSHARES: &str = "crates/megadir-bench/src/kind/files/processes.rs";
 
 fn outside_sys(source: &Source) -> bool {
@@ -95,6 +99,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
             TextPart::Comment => &source.comments,
         };
         for (index, line) in view.lines().enumerate() {
+            // Modules of tests within a file count as tests.
             let exempt = !rule.in_tests && source.test_lines.get(index) == Some(&true);
             if !exempt && has_word(line, rule.word) {
                 findings.push(source.finding(index + 1, format!("`{}`: {}", rule.word, rule.advice)));

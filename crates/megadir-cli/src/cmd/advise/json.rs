@@ -1,4 +1,7 @@
 //! The answer as a JSON object on one line; numbers are exact.
+//!
+//! The keys are a format that programs rely on, versioned by `v`. Keys are never left out: a value that is
+//! not known, or a question that was not asked, is `null`.
 
 use megadir::limits::Span;
 use megadir::names;
@@ -51,6 +54,7 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
         "measured": run.as_ref().ok().map(|run| measured(run, question.pattern)),
         "not_measured": run.as_ref().err(),
     });
+    // The first brace of the rest is the one that the line already has.
     let rest = rest.to_string();
     text.push(b',');
     text.extend_from_slice(rest.strip_prefix('{').unwrap_or(&rest).as_bytes());
@@ -66,6 +70,7 @@ fn layout(layout: &Candidate) -> Value {
         "name": layout.layout.to_string(),
         "preset": layout.preset,
         "levels": layout.levels(),
+        // Words for a person, the same as in the text; programs use `name` and `levels`.
         "words": words(&layout.layout),
         "directories": layout.shape.directories_max,
         "files_per_directory": layout.shape.files_per_leaf.round(),
@@ -77,6 +82,7 @@ fn changed(change: &Change, to: &Candidate) -> Value {
     json!({ "files": span(change.files), "layout": to.layout.to_string(), "rule": change.rule.name })
 }
 
+/// `is` has the kind of answer, because three of the four have no number, for three different reasons.
 fn holds(holds: &Capacity) -> Value {
     match holds {
         Capacity::Bounded { full, plan, by } => {

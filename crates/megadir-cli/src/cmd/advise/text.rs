@@ -1,4 +1,12 @@
 //! The answer as text: first the recommendation, then the reasons, then what would change it.
+//!
+//! ```text
+//! opening    the recommendation, and a warning if the machine was overloaded
+//! rows       now, path, as code, directories, or, why, limits, measured, changes, beware, not decided
+//! ```
+//!
+//! A row is left out if there is nothing to print in it, so that the shortest answer has the path, the
+//! reason and the limits.
 
 use std::time::Duration;
 
@@ -16,6 +24,8 @@ use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::screen;
 
+/// An overloaded machine makes times useless, yet not the limits: the second text is for answers by limits
+/// alone.
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
 const STANDS: &str = "The machine was overloaded: times are rough, but the limits decide this answer.";
 
@@ -33,10 +43,13 @@ pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     text.extend_from_slice(lines.as_bytes());
 }
 
+/// The whole answer in one sentence, in the order of urgency: nothing can be created, the files do not fit
+/// at all, or the layout. It is the conclusion of the written page as well.
 pub(super) fn first_line(answer: &Answer) -> String {
     let Answer { look, advice, of_directory, .. } = answer;
     let facts = &look.limits.facts;
     let (place, mut files) = (quoted(&facts.path), files(advice.question.files));
+    // The count of a directory that was not read whole is an estimate, and the sentence repeats that.
     if *of_directory && facts.listed_entries().is_some_and(|entries| !entries.value.is_exact()) {
         files = format!("about {files}");
     }
@@ -70,6 +83,7 @@ pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
+/// The layout for the case that the shortage ends, since the first line has only the shortage.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
@@ -83,6 +97,7 @@ fn overload(answer: &Answer) -> Option<String> {
     figure_of_overload(answer).map(|_| message.into())
 }
 
+/// The figure that makes the machine count as overloaded, from the notes of the measurement.
 fn figure_of_overload(answer: &Answer) -> Option<&str> {
     measure::overload(&answer.run.as_ref().ok()?.report.record.notes)
 }
@@ -145,6 +160,7 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     }
     let of = |layout: &Layout| {
         let own = measured.contrasts.iter().filter(|contrast| contrast.layout == *layout);
+        // All phases of one layout.
         let parts = own.map(|contrast| {
             format!("{} {}", contrast.phase.name(), ratio(contrast.ratio, contrast.interval))
         });
@@ -176,6 +192,8 @@ fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
     let recommended = answer.advice.layout.layout;
     if recommended != Layout::FLAT && !layouts.contains(&recommended) {
         let levels = recommended.levels().len();
+        // The recommended layout can be wider than those measured: `narrower` is the one measured with as
+        // many levels.
         let narrower = layouts.iter().find(|layout| layout.levels().len() == levels);
         let instead = narrower.map(|layout| format!(", but {layout} of as many levels"));
         remarks.push(format!("{recommended} not measured{}", instead.unwrap_or_default()));
@@ -189,6 +207,7 @@ fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
 /// decided, since no measurement would change the answer. The option is written out only once, ready to be
 /// typed.
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
+    // Without a measurement there is nothing to decide.
     let measured = &answer.run.as_ref().ok()?.measured;
     if answer.advice.rule.rests_on_limits {
         return None;
@@ -203,6 +222,7 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     }
     let open = undecided.iter().enumerate().map(|(place, comparison)| {
         let time = match (comparison.time, place) {
+            // The option is written out once; the other comparisons have only their time.
             (Some(time), 0) => format!("--time {} would probably decide", typed(time)),
             (Some(time), _) => typed(time),
             (None, _) => "not within an hour".into(),
@@ -222,6 +242,8 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     Some(("not decided", format!("a difference of a tenth from one directory: {open}")))
 }
 
+/// Rounded up, to tens of seconds or to whole minutes, because the expected time is an estimate and a
+/// measurement that ends just short of a decision is spent for nothing.
 fn typed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{}s", (seconds + 1).next_multiple_of(10)),
@@ -229,6 +251,7 @@ fn typed(time: Duration) -> String {
     }
 }
 
+/// The headline of `megadir limits` without the path, which the first line has already.
 fn now(answer: &Answer) -> String {
     let limits = &answer.look.limits;
     let sentence = headline(limits, answer.advice.question.churn);
@@ -264,6 +287,7 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// Names that are evenly spread need no hash: their first characters select the directory.
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
@@ -312,6 +336,7 @@ fn limits(answer: &Answer) -> String {
     }
 }
 
+/// Numbers of files at which another layout would be recommended: the next change on either side.
 fn changes(advice: &Advice) -> Option<String> {
     let below =
         |change: &Change| format!("below {} files: {}", interval(change.files), named(&change.before));

@@ -1,5 +1,15 @@
 //! `megadir bench run all`: every built-in study, one after the other, into a folder with `STUDY.jsonl` and `STUDY.html` for each, and
 //! `README.md` with the answers. By its record, a complete study is kept and an unfinished one is resumed.
+//!
+//! The state of a study follows from its record alone, so the folder needs no file of its own with the
+//! progress:
+//!
+//! ```text
+//! no record ──► New ──── check_start fails ──► LeftOut (listed in the README with its reason)
+//!                 └──── run_study ──┐
+//! record without its end ──► Begun ── resume_run ──► page and answer
+//! record with its end ─────► Complete ─────────────► page and answer
+//! ```
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -28,6 +38,8 @@ use crate::ui::output::print;
 use crate::ui::sizes;
 
 pub(super) const NAME: &str = "all";
+/// First line of the README. By it a later run knows the file as its own and may replace it; any other
+/// README in the folder is refused before the first measurement, not after hours of them.
 const MARK: &str = "<!-- Written by megadir bench run all -->\n";
 
 pub(super) fn run(args: &Args) -> Result<u8, CliError> {
@@ -49,6 +61,8 @@ fn run_all(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             place.join(name())
         }
     };
+    // One seed for all studies of the folder, drawn here if none was given, so that one number repeats them
+    // all.
     let mut args_of_run = args.run.clone();
     args_of_run.seed = Some(args.run.seed.unwrap_or_else(drawn_seed));
     let kit = Kit { folder, preset: args.preset(), run: args_of_run };
@@ -83,6 +97,8 @@ enum State {
     LeftOut(String),
 }
 
+// Planning opens every record and checks every study before the first one runs: a wrong option is refused
+// at once, and the dry run prints exactly what a run would do.
 impl Kit {
     fn plan(&self, interrupt: &Interrupt) -> Result<Vec<Planned>, CliError> {
         let readme = self.folder.join("README.md");
@@ -108,6 +124,9 @@ impl Kit {
         Ok(planned)
     }
 
+    /// An existing record decides alone. Without one, the study is resolved and checked as for a run; any
+    /// failure but an interrupt leaves out only this study, because a folder of nine answers is worth more
+    /// than none.
     fn state(&self, study: &Study, record: &Path, interrupt: &Interrupt) -> Result<State, CliError> {
         let run = self.run_args(study, record);
         if record.symlink_metadata().is_ok() {
@@ -131,6 +150,8 @@ impl Kit {
         })
     }
 
+    /// Records of a folder have to be comparable, so one that was made with another size or on other file
+    /// systems is refused and not resumed. The seed is not compared: a resumed run takes the one of its record.
     fn state_of_record(&self, study: &Study, path: &Path, on: &[Spec]) -> Result<State, CliError> {
         let file = open_to_read(path)?;
         let (record, _) =
@@ -176,10 +197,11 @@ impl Kit {
         }
     }
 
-    /// Runs new studies, continues begun ones, and writes a page for each record, also for those that were
-    /// complete before: the same command after an interrupt brings the folder to its end. A study that fails does not
-    /// end the others: it is listed in the README with its reason, and the exit code becomes `SOME_FAILED`. Only an
-    /// interrupt returns at once. The README comes last, because it has the answers of all pages.
+    /// Runs new studies, continues begun ones, and writes a page for each record, also for records that
+    /// were complete before: the same command after an interrupt brings the folder to its end. A study that
+    /// fails does not end the others: it is listed in the README with its reason, and the exit code becomes
+    /// `SOME_FAILED`. Only an interrupt returns at once. The README comes last, because it has the answers
+    /// of all pages.
     fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {
         let (mut result, mut reports, mut missing) = (exit::DONE, Vec::new(), Vec::new());
         for entry in planned {

@@ -1,4 +1,7 @@
 //! File systems that `megadir bench run` creates and mounts: options and messages.
+//!
+//! The lab is described in three places of a run, all by the text built here: the dry run, the announcement
+//! of a run, and the refusal to erase a device.
 
 use std::path::{Path, PathBuf};
 
@@ -87,6 +90,8 @@ impl LabArgs {
     }
 }
 
+/// A line for each file system or volume, then the requested ones that are unavailable, with the reason,
+/// since a plan goes on without them.
 pub(crate) fn described(plan: &Plan) -> String {
     let mut text = String::new();
     for of in &plan.file_systems {
@@ -118,6 +123,8 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
+/// Memory is named only for a disk that takes it: the amount that the plan expects, and the largest that it
+/// allows. `?` is for an amount that is not in the plan.
 fn disk(disk: Option<&LabDisk>) -> String {
     let Some(disk) = disk else { return String::new() };
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "?".into(), sizes::text);
@@ -133,6 +140,7 @@ fn disk(disk: Option<&LabDisk>) -> String {
     }
 }
 
+/// File systems with the same answer share a line, as there are several cache states on each of them.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
     let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {
@@ -156,6 +164,8 @@ pub(super) fn availability(fact: &CacheFact) -> String {
     }
 }
 
+/// Asked again for a resumed run, because a permission is no part of the record, and the path may be
+/// another disk by then.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),

@@ -185,8 +185,8 @@ pub(crate) struct RunArgs {
 }
 
 /// A plan with the facts about the machine that were found out for it. `caches` are the states of the cache, with a
-/// reason where one cannot be made here; `file_systems` has those of the lab. `command` is the line that is recorded
-/// with the plan.
+/// reason where one cannot be made here; `file_systems` has the ones of the lab. `command` is the line that
+/// is recorded with the plan.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
     pub(crate) caches: Vec<CacheFact>,

@@ -16,10 +16,10 @@ use crate::ui::message;
 /// Narrower terminals have no room for a bar.
 const WIDE: usize = 110;
 
-/// Shows a run between its blocks. `room` is the number of columns left for the message beside the bar, `blocks` the
-/// measured blocks of the plan, and `last_ns` the time of the last block of each arm, from which the time that is
-/// left is estimated. `notes` is unset if the progress is hidden; `busy` is set once a note about other load was
-/// printed, which is enough for a run.
+/// Shows a run between its blocks. `room` is the number of columns left for the message after the bar,
+/// `blocks` the measured blocks of the plan, and `last_ns` the time of the last block of each arm, from
+/// which the time that is left is estimated. `notes` is unset if the progress is hidden; `busy` is set once
+/// a note about other load was printed, which is enough for a run.
 pub(crate) struct Progress {
     bar: ProgressBar,
     room: usize,
@@ -35,6 +35,8 @@ pub(crate) struct Progress {
     busy: bool,
 }
 
+/// Kinds of notes that mean other work on the machine. On a terminal only these are printed, as a reader
+/// can act on them while the run lasts; the record has all.
 const BUSY: [NoteKind; 5] =
     [NoteKind::TimerGaps, NoteKind::StolenTime, NoteKind::Load, NoteKind::Pressure, NoteKind::DirtyPages];
 
@@ -66,6 +68,8 @@ impl Progress {
         self
     }
 
+    /// Warming up does not move the bar: the number of its rounds is not known before, as they end when the
+    /// times are steady.
     fn starts(&mut self, plan: &Plan, block: &Block) {
         let arms = plan.arms.len() as u64;
         let name = &plan.arms[block.arm.0 as usize].name;
@@ -102,6 +106,9 @@ impl Progress {
     }
 
     /// Every arm takes as long as its last block.
+    /// A round costs the sum of the last times of all arms; of the current round, the share of the arms
+    /// before this block is subtracted. The first estimate comes after the first blocks and is too low
+    /// until each arm has run once.
     fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
         let round_ns: u64 = self.last_ns.values().sum();
         let rounds = u64::from(plan.rules.rounds - block.round);
@@ -144,6 +151,7 @@ impl Drop for Progress {
     }
 }
 
+/// Returns the columns left for the message; the others have the bar, the percentage and spaces.
 fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     let bar = ProgressBar::with_draw_target(Some(0), target);
     let (template, beside) = match columns {
@@ -156,6 +164,7 @@ fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     (bar, columns.saturating_sub(beside))
 }
 
+/// Widths are counted in characters; the last column is for the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

@@ -1,6 +1,18 @@
 //! File of a record during a run: appears under its name with its synced first line, never over a file, and has one writer. A run killed
 //! before leaves no record, one killed later a record that can be resumed. Linux locks the file (advisory); on Windows a lock would block
 //! readers, so the share mode excludes writers. Reports open records later, also truncated and damaged ones.
+//!
+//! Life of a record; a kill leaves the state above the arrow:
+//!
+//! ```text
+//! New         no file, or an empty placeholder if the name is in the measured directory
+//!  │ first line: temporary file, written, synced, renamed to its name (never over another file)
+//!  ▼
+//! Open        complete lines, and perhaps part of a last one
+//!  │ last line
+//!  ▼
+//! finished    report and page are read from the file, not from memory
+//! ```
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Write};
@@ -21,8 +33,10 @@ use crate::ui::message::{counted, reason};
 use crate::ui::new_file::{self, folder_of};
 
 const TAKEN: &str = "another run is writing it";
+/// Temporary files have a name of their own, so that `megadir bench clean` can find what killed runs left.
 const PREFIX: &str = ".megadir-record-";
 const SUFFIX: &str = ".partial";
+/// Beginning of every record. A temporary file of another program with the same name does not begin so.
 const HEAD: &[u8] = b"{\"line\":\"header\",";
 
 #[derive(Debug)]
@@ -33,6 +47,7 @@ pub(super) enum RecordFile {
 
 #[derive(Debug)]
 pub(super) struct New {
+    /// Candidates in order of preference; the first one that is free when the first line comes is taken.
     paths: Vec<PathBuf>,
     /// Empty placeholder if the record lies in the directory that the run measures.
     reserved: Option<(File, PathBuf)>,
@@ -94,8 +109,11 @@ impl Durable for RecordFile {
 }
 
 impl New {
+    /// Called once, with the whole header: the writer of the record hands over each line in one piece.
     fn begin(&mut self, line: &[u8]) -> io::Result<File> {
         if let Some((file, path)) = self.reserved.take() {
+            // On Windows an open file cannot be replaced. Elsewhere the lock of the placeholder is held
+            // until the record has the name.
             #[cfg(windows)]
             drop(file);
             let begun = replace(&path, line);
@@ -104,6 +122,8 @@ impl New {
             let _ = self.got.set(path);
             return begun;
         }
+        // Between the check at the start and the first line, another run may have taken a name: the next
+        // candidate follows.
         let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
         for path in &self.paths {
             match place(path, line) {
@@ -119,6 +139,7 @@ impl New {
     }
 }
 
+/// Replaces the placeholder of this run only.
 fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
     let file = written(path, line)?.persist(path).map_err(|error| error.error)?;
     keep(file, path)
@@ -146,6 +167,7 @@ fn written(path: &Path, line: &[u8]) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
+/// The lock is taken before the file has its final name, so a record is never seen without its writer.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let file = new_file::temporary(path, PREFIX, SUFFIX)?;
     match file.as_file().try_lock() {
@@ -154,6 +176,8 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
+/// The new name is durable only after a sync of its directory. A failure is no reason to end the run, since
+/// only a crash of the machine soon after would lose the name.
 #[cfg(unix)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     if let Ok(directory) = File::open(folder_of(path)) {
@@ -162,6 +186,7 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The handle of the temporary file allows other writers; the one opened here does not.
 #[cfg(windows)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
@@ -175,6 +200,8 @@ pub(super) fn reopen(path: &Path) -> io::Result<File> {
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
 
+/// Names of temporary files of killed runs, in order. A run that is about to begin has its file locked, and
+/// a killed one has not.
 pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -189,6 +216,7 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
+/// An empty file counts: the run was killed between the creation and the first line.
 fn is_abandoned(path: &Path) -> bool {
     let Ok(file) = open_to_read(path) else { return false };
     if file.try_lock().is_err() {
@@ -229,6 +257,8 @@ pub(crate) struct Opened {
     pub(crate) damaged: bool,
 }
 
+/// Opens a record for a report. Damage is no error here: the part before it is reported, and the caller
+/// picks the exit code. Names are hidden before the warnings, so that these name nothing hidden either.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let input = BufReader::with_capacity(256 << 10, open_stream(path)?);
     let (mut record, damage) = read_partly(input).map_err(|error| match error {
@@ -247,6 +277,8 @@ pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
     CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
+/// At most one of the three states of the end is printed, the worst first: damaged, truncated, or without
+/// an end.
 fn warn(path: &Path, record: &Record, damage: Option<&ReadError>) {
     let (path, blocks) = (path.display(), record.samples.len());
     if record.chain.is_none() {

@@ -16,8 +16,10 @@ use crate::ui::new_file::{NewFile, folder_of};
 use crate::ui::output::print_with;
 use crate::ui::{is_unicode, uses_color};
 
+/// Columns of text in a file or a pipe; fixed, so that the same record gives the same bytes everywhere.
 const WIDTH: usize = 100;
 pub(super) const FIRST_SCREEN: &str = "screen";
+/// Text of every comparison and warning.
 pub(super) const AT_LENGTH: &str = "table";
 
 /// Print or write reports of records
@@ -186,6 +188,8 @@ pub(super) fn write_page_as(path: &Path, name: &Path, report: &Report, loud: boo
     Ok(())
 }
 
+/// Everything that can fail for a reason of the report is done here; the closure only writes. Thus an
+/// output file is finished or it was never begun, and a page is not left half-written.
 fn writer(
     path: &Path,
     report: &Report,
@@ -208,6 +212,7 @@ fn writer(
     })
 }
 
+/// Name without its ending, or both endings of `.jsonl.gz`.
 fn stem(path: &Path) -> &std::ffi::OsStr {
     let stem = path.file_stem().unwrap_or(path.as_os_str());
     match path.extension() {
@@ -232,6 +237,8 @@ fn target(
     })?;
     // Published records are all called `record.jsonl`.
     let parent = record.parent().and_then(Path::file_name).filter(|_| stem(record) == "record");
+    // Two records of the same name from different folders get numbers, and no report of this call replaces
+    // another.
     let name = parent.unwrap_or(stem(record)).to_string_lossy().into_owned();
     let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
     let mut files = (1..).map(|number| output.join(format!("{}.{}", numbered(number), format.extension)));
@@ -253,6 +260,8 @@ fn cannot_write(path: &Path, error: &io::Error) -> CliError {
     CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(error)))
 }
 
+/// By a temporary file and a rename: a browser that reloads the page sees the earlier or the new one. The
+/// permissions of the earlier file are kept, since a temporary file is private to its owner.
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| cannot_write(path, &error);
     let mut file =
@@ -264,6 +273,8 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
 }
 
+/// Only a terminal has a width of its own; a pipe gets the fixed one, and Unicode, which files may always
+/// have.
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

@@ -1,4 +1,16 @@
 //! `megadir bench run`: runs a plan, with progress, record and report.
+//!
+//! A run and a resumed run meet in `measure`, and everything printed at the end is read back from the
+//! record:
+//!
+//! ```text
+//! args ─► resolve ─► check_start ─► create_record ─┐
+//!                                                  ├─► measure ─► open ─► show, write_page
+//! --resume ─► resume::open ─► checks ─► cut_off ───┘
+//! ```
+//!
+//! The report comes from the file on purpose. A record that cannot be read back is found at once, and the
+//! same page results from `megadir bench report` on another machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,6 +53,7 @@ fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Res
 
 /// All ranks have the same exit code, and only rank 0 prints.
 fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    // Refused on every rank alike, before any of them waits for another.
     args.check_ranked()?;
     let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
     let ranks = engine::join_workers(directory, args.shift.unwrap_or_default(), &interrupt.beat)?;
@@ -55,6 +68,7 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         eprintln!("megadir: {error}");
         error.code
     });
+    // The other ranks wait for this message, so it is sent after an error, too.
     ranks.end(code).map(|()| code).map_err(engine::failed)
 }
 
@@ -84,6 +98,8 @@ fn finish(done: Done, format: Option<&str>) -> Result<Finished, CliError> {
     }
 }
 
+/// Result of a run that was at least planned. An error after the record began is inside it, because a
+/// report of the blocks so far still follows.
 pub(super) enum Done {
     Described {
         text: String,
@@ -130,6 +146,8 @@ fn described(resolved: &Resolved, more: &str, args: &RunArgs, interrupt: &Interr
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
+/// The same checks for a dry run and a run. The name of the record is checked here as well, since a dry run
+/// creates nothing and would not notice. If both the plan and the name are refused, the name is reported.
 pub(super) fn check_start(
     resolved: &Resolved,
     args: &RunArgs,
@@ -199,6 +217,7 @@ fn report_on(
         let path = path.display();
         eprintln!("megadir: the record is '{path}'; 'megadir bench report {path}' prints it again");
     }
+    // Printed before the error, which is the last line then.
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: {}", continued(path));
     }
@@ -235,6 +254,8 @@ fn continued(path: &Path) -> String {
     format!("'megadir bench run --resume {}' continues it", path.display())
 }
 
+/// A run with unequal blocks is complete, but some of its work did not do as the study expects; scripts see
+/// this by the exit code.
 pub(super) fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
         let blocks = counted(end.unequal_blocks, "block", "blocks");
@@ -244,6 +265,8 @@ pub(super) fn code(end: &RunEnd) -> u8 {
     exit::DONE
 }
 
+/// An error of cleaning up is appended, not put first: the cause of the failure matters more, yet files may
+/// be left.
 pub(super) fn run_error(error: RunError, code: u8) -> CliError {
     match error {
         RunError::Plan(error) => options::plan_error(&error),
@@ -298,11 +321,16 @@ fn measure(
     megadir_bench::run(request, &mut listeners)
 }
 
+/// Facts that `build.rs` sets. The commit is unset in a build outside a checkout whose environment names
+/// none.
 pub(in crate::cmd) fn program() -> Program {
     let known = |text: Option<&'static str>| text.map(str::to_owned);
     Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }
 }
 
+/// Texts that an anonymous record must not contain: names of the user, and the directory in each form in
+/// which an error or a mount table could name it. `root` stays, since it identifies no one and is part of
+/// many other words.
 fn private(directory: &Path) -> Vec<String> {
     let set = ["HOME", "USER", "LOGNAME", "USERPROFILE", "USERNAME"].into_iter().filter_map(std::env::var_os);
     let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
@@ -338,6 +366,8 @@ fn create_record(
             let folder = super::place::folder().map_err(|error| {
                 CliError::nothing_ran(format!("create the folder of records: {}", reason(&error)))
             })?;
+            // Two runs of a study may begin in the same second. Sixty names are enough for all that start
+            // together, and a list that ends gives an error in a folder in which nothing can be created.
             (now_s..now_s + 60).map(|second| folder.join(record_file_name(&plan.study, second))).collect()
         }
     };
@@ -377,6 +407,7 @@ fn announce(resolved: &Resolved) {
     }
 }
 
+/// Blocks before which all caches are dropped; the warm-up is not counted.
 fn drops(plan: &Plan) -> u64 {
     let arms = plan.arms.iter().filter(|planned| planned.cache == CacheState::VfsCold).count();
     arms as u64 * u64::from(plan.rules.rounds)
@@ -392,6 +423,8 @@ fn announce_drops(plan: &Plan) {
     }
 }
 
+/// The permission is needed by the run, not by the plan, so it is not in the record and each resume asks
+/// again. A permission that the record does not need is refused, too.
 fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let drops = drops(plan) > 0;
     refuse_if(&[

@@ -1,4 +1,12 @@
 //! Several directories (`--dir A --dir B`) as volumes to compare: labels, facts and refusals.
+//!
+//! The label of a volume is in every table, so it is the last component of the path in which all
+//! volumes differ:
+//!
+//! ```text
+//! /mnt/fast/data  /mnt/slow/data    last component: equal
+//!      ^^^^            ^^^^          second last:    fast, slow
+//! ```
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +15,11 @@ use megadir_record::{Place, Plan, redact};
 
 use crate::exit::CliError;
 
+/// Columns of a label that tables still have room for.
 const LABEL_MAX: usize = 24;
 
+/// Two paths of one directory are compared after resolving links: as two volumes they would show a
+/// difference of nothing, which a reader could take for the noise of the disk.
 pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<LabFacts, CliError> {
     if let Some(option) = lab {
         let times = dirs.len();
@@ -42,6 +53,8 @@ fn numbered(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("volume {number}")).collect()
 }
 
+/// Labels come from one place of all paths, counted from the end. If no place suits, the volumes are
+/// numbered, as in an anonymous record, whose labels may not show any part of a path.
 fn labels(whole: &[PathBuf]) -> Vec<String> {
     let part = |path: &PathBuf, above: usize| {
         Some(path.components().nth_back(above)?.as_os_str().to_string_lossy().into_owned())
@@ -59,6 +72,8 @@ fn is_plain(label: &str) -> bool {
     !label.is_empty() && label.chars().count() <= LABEL_MAX && label.chars().all(letter)
 }
 
+/// Directories for a resumed run. Volumes have an order in the plan, so that all of them are given or none;
+/// the labels of the record stay, even if a directory has moved since.
 pub(crate) fn of_resumed(plan: &mut Plan, dirs: &[PathBuf]) -> Result<(), String> {
     if !plan.compares_directories() {
         return match dirs.len() {

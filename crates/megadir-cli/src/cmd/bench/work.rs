@@ -136,9 +136,9 @@ impl FileWorkArgs {
         Ok(())
     }
 
-    /// Replaces lists of the study by those of the options. Each kind of study names the options that it uses; any
-    /// other option that was given is refused afterwards, so a new kind that is forgotten here refuses all options
-    /// instead of ignoring them. `--layout` is checked elsewhere.
+    /// Replaces lists of the study by lists that options give. Each kind of study names the options that it
+    /// uses; any other option that was given is refused afterwards, so a new kind that is forgotten here
+    /// refuses all options instead of ignoring them. `--layout` is checked elsewhere.
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
         let uses: &[&str] = match &mut study.kind {
             Kind::Layout(layout) => {

@@ -14,6 +14,7 @@ use megadir_report::chart::CHARTS;
 use super::PROGRAM;
 use crate::cmd::list;
 
+/// Id of an argument as clap has it, and its values.
 type Known = (&'static str, fn() -> Vec<&'static str>);
 
 /// Arguments of the same name have the same values in every command.
@@ -43,6 +44,8 @@ fn file_systems() -> Vec<&'static str> {
     FILE_SYSTEMS.iter().map(|entry| entry.name).collect()
 }
 
+/// A copy without hidden commands, which completions would offer otherwise. The names are leaked, since
+/// clap keeps them as static text here, and the program ends soon after.
 pub(super) fn without_hidden(command: &Command) -> Command {
     let name: &'static str = command.get_name().to_owned().leak();
     let below = command.get_subcommands().filter(|below| !below.is_hide_set()).map(without_hidden);
@@ -57,6 +60,7 @@ pub(super) fn without_hidden(command: &Command) -> Command {
         .subcommands(below)
 }
 
+/// Values for those in `KNOWN`, and otherwise a hint by the name of the value.
 pub(super) fn with_values(program: Command) -> Command {
     program.mut_subcommands(with_values).mut_args(|argument| {
         if !argument.get_action().takes_values() {
@@ -97,6 +101,7 @@ pub(super) fn fish_operands(program: &Command) -> String {
     text
 }
 
+/// Operands with a fixed set of values only: fish completes files without help.
 fn operands(text: &mut String, command: &Command, condition: &str) {
     for operand in command.get_positionals() {
         let values = values(operand);
@@ -107,6 +112,7 @@ fn operands(text: &mut String, command: &Command, condition: &str) {
     }
 }
 
+/// Hidden values are accepted, not offered.
 pub(super) fn values(operand: &Arg) -> Vec<String> {
     let values = operand.get_value_parser().possible_values().into_iter().flatten();
     let shown = values.filter(|value| !value.is_hide_set());

@@ -1,5 +1,10 @@
 //! Completion of the values after a comma, which `clap_complete` lacks: `--fs ext4,x` becomes `--fs ext4,xfs`. In the copy of the definitions
 //! such an option has its own identifier as its only value, which is replaced in the script by the shell's own code.
+//!
+//! ```text
+//! with_values (known.rs) ─► with_placeholders ─► clap_complete ─► script ─► Lists::complete
+//!                             "fs" is a value        "fs" is in it     code of the shell instead
+//! ```
 
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, Command};
@@ -8,6 +13,7 @@ use clap_complete::Shell;
 use super::PROGRAM;
 use super::known::values;
 
+/// Function for bash, which has no completion of lists of its own; `PROGRAM` and `OPTIONS` are replaced.
 const FOR_BASH: &str = include_str!("lists.bash");
 
 struct List {
@@ -31,6 +37,7 @@ impl Lists {
             Some(long) if argument.get_value_delimiter() == Some(',') && !values.is_empty() => {
                 let id = argument.get_id().clone();
                 let list = List { id: id.to_string(), long, values };
+                // The same option of several commands has one entry, and then has to have the same values.
                 match self.0.iter().find(|known| known.id == list.id) {
                     Some(known) => debug_assert_eq!((&known.long, &known.values), (&list.long, &list.values)),
                     None => self.0.push(list),
@@ -41,6 +48,7 @@ impl Lists {
         }
     }
 
+    /// The text to replace is the placeholder in the form in which each shell's generator prints it.
     pub(super) fn complete(&self, shell: Shell, script: String) -> String {
         let each = |script, replace: fn(&List) -> (String, String)| {
             self.0.iter().map(replace).fold(script, |script: String, (from, to)| script.replace(&from, &to))

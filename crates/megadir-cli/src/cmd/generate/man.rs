@@ -9,6 +9,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::Page;
 use crate::examples;
 
+/// Section of user commands.
 const SECTION: &str = "1";
 
 pub(super) fn pages(program: Command) -> io::Result<Vec<Page>> {

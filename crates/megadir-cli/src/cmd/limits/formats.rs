@@ -1,4 +1,11 @@
 //! Limits for programs: JSON, one object per line, with exact numbers and the basis of each; metrics.
+//!
+//! Both formats carry the three values of an estimate, which is a likely value between two bounds:
+//!
+//! ```text
+//! Span { likely, low, high } ─┬─► JSON      {"likely": .., "low": .., "high": .., "basis": {"known": .., "how": ..}}
+//!                             └─► metrics   NAME, NAME_low, NAME_high (the basis has no place there)
+//! ```
 
 use std::path::Path;
 
@@ -67,6 +74,7 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     });
 }
 
+/// `null` on other file systems, so that the key is always there.
 fn features(object: &mut Object<'_>, details: &Details) {
     let ext4 = if let Details::Ext4(ext4) = details { Some(ext4) } else { None };
     object.part_or_null("ext4", ext4, |part, ext4| {
@@ -93,6 +101,7 @@ fn span(part: &mut Object<'_>, span: Span) {
     part.raw("high", span.high);
 }
 
+/// `limit` is the stable name, `of` the words for a person.
 fn ceiling(part: &mut Object<'_>, ceiling: &Ceiling) {
     part.string("limit", ceiling.limit.name());
     part.string("of", &ceiling.limit.to_string());
@@ -110,6 +119,7 @@ fn trap(part: &mut Object<'_>, trap: &Trap) {
     });
 }
 
+/// Six digits, which is more than an estimated share needs.
 fn rounded(part: f64) -> f64 {
     (part * 1e6).round() / 1e6
 }
@@ -121,6 +131,7 @@ fn basis(part: &mut Object<'_>, basis: &Basis) {
     });
 }
 
+/// Names of metrics are an interface: dashboards and alert rules refer to them.
 const CHECKED: Name = ("megadir_limits_success", "1 if the directory could be checked, otherwise 0.");
 const TIME: Name = ("megadir_limits_check_timestamp_seconds", "Time of the check.");
 const SIZE: Name = ("megadir_limits_directory_size_bytes", "Size of the directory itself.");
@@ -139,6 +150,8 @@ const USED: Name = ("megadir_limits_used_ratio", "Used share of the limit, 0 to 
 const WARN: Name = ("megadir_limits_warning_ratio", "Share from which --warn-at warns, 0 to 1.");
 const WARNS: Name = ("megadir_limits_warning", "1 if a limit has reached --warn-at, otherwise 0.");
 
+/// A directory that could not be checked keeps its labels and has only `megadir_limits_success 0`, since an
+/// absent series would raise no alert. Metrics without a known value are absent, not zero.
 pub(super) fn add_to(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>, warn_at: Option<f64>) {
     let labels = Labels::default().with_path("directory", names::from_os(path.as_os_str()));
     metrics.gauge(CHECKED, &labels, u8::from(limits.is_some()));

@@ -187,9 +187,9 @@ fn line(time: &str, limits: &Limits) -> String {
     format!("{time}  {place}{used}{more}\n")
 }
 
-/// Result of one look at all directories. `seen` counts those that could be read, `failed` has the exit code of a
-/// failure, `reached` is set if a directory is at the threshold, and `ended` if the output ended. Metrics are
-/// completed even then, because another program reads them.
+/// Result of one look at all directories. `seen` counts the directories that could be read, `failed` has
+/// the exit code of a failure, `reached` is set if a directory is at the threshold, and `ended` if the
+/// output ended. Metrics are completed even then, because another program reads them.
 struct Pass {
     warn_at: Option<f64>,
     metrics: Option<(Textfile, Metrics)>,

@@ -8,17 +8,21 @@ use crate::cmd::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
 use crate::ui::{screen, sizes};
 
+/// Column at which values begin.
 const VALUES_AT: usize = 17;
 /// On narrower terminals the rows are paragraphs.
 const BASIS_MIN: usize = 20;
 
 /// With a prompt below them, 25 lines.
 const SCREEN_LINES: usize = 24;
+/// Hazards tried for one screen; the others are in the output of `--verbose`.
 const SCREEN_TRAPS: usize = 3;
+/// Rows of a report that has to fit on a screen.
 const SCREEN_EVIDENCE: [&str; 3] = ["entries now", "names to come", "plan for"];
 
 pub(super) fn write(text: &mut Vec<u8>, limits: &Limits, args: &Args, is_terminal: bool) {
     let mut report = Report { text: String::new(), width: screen::width(is_terminal) };
+    // Printed in full if it fits or goes to a file; else built once more with fewer rows and hazards.
     report.above_traps(limits, args.churn, |_| true);
     report.traps(limits);
     if is_terminal && !args.verbose && report.lines() > SCREEN_LINES {
@@ -105,13 +109,17 @@ fn none_fits(limits: &Limits, limit: Limit, one_may_fit: bool) -> String {
     format!("{place} is full: {may}; the reason is {}.", the(limit))
 }
 
+/// A client sees neither the index nor the features of the directory on the server, so that only a person
+/// can name its type.
 const SERVERS: &str = "the limit is that of the server's file system: name it, such as --as ext4";
 
+/// File systems whose directories are stored by another machine or another program.
 fn is_servers(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Fuse | FileSystem::Cifs | FileSystem::Nfs)
         || file_system == FileSystem::from_name("9p")
 }
 
+/// Plural limits and those with an article of their own need other words in a sentence.
 fn the(limit: Limit) -> String {
     match limit {
         Limit::Inodes | Limit::Blocks => format!("that {limit} have run out"),
@@ -128,7 +136,7 @@ fn runs_out(limit: Limit) -> String {
 }
 
 /// Facts behind the headline, each with its basis, in the order of a reader's doubts: which file system, how many
-/// entries now, which names and index, and by which model. The caller prints all of them or only those that a screen
+/// entries now, names, index and model. The caller prints all of them or only those that a screen
 /// has room for, by their labels.
 fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     let facts = &limits.facts;
@@ -207,6 +215,7 @@ fn file_system(limits: &Limits) -> String {
     text
 }
 
+/// Text in progress. The width is the terminal's, or a fixed one for files.
 struct Report {
     text: String,
     width: usize,
@@ -262,6 +271,8 @@ impl Report {
         }
     }
 
+    /// Several hazards may have the same remedy; it is printed below the first and referred to below the
+    /// others.
     fn traps(&mut self, limits: &Limits) {
         let mut printed: Vec<&Cure> = Vec::new();
         for trap in &limits.judgement.traps {
@@ -292,6 +303,7 @@ impl Report {
                 }
                 let end = self.text.len();
                 self.remedy(cure);
+                // The first remedy stays even if it does not fit, because a hazard alone is of little use.
                 if self.lines() > lines_max && printed.len() > before.1 {
                     self.text.truncate(end);
                     break;
@@ -313,6 +325,7 @@ impl Report {
     fn remedy(&mut self, cure: &Cure) {
         let end = if cure.command.is_some() { ":" } else { "" };
         self.wrapped("    - ", "      ", &format!("{}{end}", cure.text));
+        // Commands are not wrapped, since they are there to be copied.
         if let Some(command) = &cure.command {
             self.text.push_str(&format!("      $ {command}\n"));
         }

@@ -166,7 +166,7 @@ impl Args {
     }
 
     /// Options that would take the directory as a whole, or more than one directory. The parser waives a requirement for an option that
-    /// conflicts with what is required, so that it alone is not enough.
+    /// conflicts with the required one, so that it alone is not enough.
     fn excluded_by_budget(&self) -> Option<&'static str> {
         let given = [
             (self.contents, "--contents"),

@@ -1,4 +1,12 @@
 //! Directories renamed aside first (`--detach`, `--renew`), and leftovers of interrupted runs.
+//!
+//! A large directory takes minutes to remove, but only one rename to free its name:
+//!
+//! ```text
+//! --detach   DIR ── rename ──► hidden name next to it ── removed
+//! --renew    DIR ◄─ exchange ─► empty copy with the same metadata; then as above
+//!             killed before the end ──► leftover, found and finished by the next run of the same command
+//! ```
 
 use megadir::names;
 use megadir::remove::aside::{Aside, Why, check, detach, leftovers, renew};
@@ -13,8 +21,9 @@ impl Removing<'_> {
     pub(super) fn put_aside(&self, target: &Target) -> Result<(), Error> {
         let Self { args, options, progress } = self;
         let (parent, name) = (&*target.parent, target.name.as_slice());
+        // Searched before this run renames anything, so that only leftovers of earlier runs are in it.
         let left = self.left(target)?;
-        // The name is free, or the directory empty, at once.
+        // The name is free, or the directory empty, at once: leftovers of earlier runs are removed after that.
         let now = match (target.is_directory, args.renew) {
             (true, true) => Some(self.renewed(target)?),
             (true, false) => Some(detach(parent, name)?),
@@ -48,6 +57,8 @@ impl Removing<'_> {
         }
     }
 
+    /// The dry run does all checks of a removal but the rename, and reads the directory under its present
+    /// name.
     pub(super) fn would_put_aside(&self, target: &Target) -> Result<(), Error> {
         let left = self.left(target)?;
         if target.is_directory {
@@ -61,6 +72,8 @@ impl Removing<'_> {
         Ok(())
     }
 
+    /// Leftovers of a directory that no longer exists are still finished: a run that was killed after the
+    /// rename leaves exactly this state. Only if there are none either, the path is an error.
     fn left<'t>(&self, target: &'t Target) -> Result<Vec<Aside<'t>>, Error> {
         let left = match leftovers(&target.parent, &target.name) {
             // If the parent cannot be listed, the target itself can still be renamed aside.

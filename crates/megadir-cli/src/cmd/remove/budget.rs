@@ -1,4 +1,7 @@
 //! Outcome of `--keep-within` in one line and in JSON.
+//!
+//! The library decides which files go; here is only the wording. Elsewhere than on Linux the type has no
+//! value, so that callers need no conditions of their own.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use self::elsewhere::Kept;
@@ -47,6 +50,8 @@ mod outcome {
         path: String,
     }
 
+    /// Reasons why the budget was not reached. They name causes that a person can check, since the library
+    /// cannot know which of them it was.
     const STAYS: &str = "the rest does not meet the conditions, has several names or times to come, was used meanwhile or could not be removed";
     const NOT_FREED: &str = "the rest stays for its conditions or use, could not be removed, or frees nothing (snapshots, open files)";
 
@@ -59,6 +64,8 @@ mod outcome {
         }
 
         pub(in crate::cmd::remove) fn is_met(&self) -> bool {
+            // Files that could not be read are not counted, and the budget is only met if nothing was left
+            // out.
             self.outcome.is_met && self.outcome.unread == 0
         }
 
@@ -93,11 +100,14 @@ mod outcome {
             }
         }
 
+        /// Out of reach means that not even removing all that may go would reach the budget. Then nothing
+        /// is removed, since it would be in vain.
         fn why(&self) -> String {
             let Outcome { reachable, is_out_of_reach, freed, .. } = self.outcome;
             let nothing = if freed.files > 0 { "nothing more goes" } else { "nothing goes" };
             let reachable = text(self.measure, self.is_of_free, reachable);
             match (is_out_of_reach, self.is_of_free) {
+                // Asked first, because such a removal ended early, and its other figures do not matter.
                 _ if self.outcome.frees_nothing => IN_VAIN.to_owned(),
                 (false, false) => STAYS.to_owned(),
                 (false, true) => NOT_FREED.to_owned(),

@@ -1,4 +1,13 @@
 //! Confirmation before many entries are removed, and the count that decides whether it is needed.
+//!
+//! ```text
+//! at most UNCONFIRMED_MAX entries ──────────────────────► no question
+//! more, without conditions ── counting stops, estimate ─► question with `about N`
+//! more, with conditions ── for at most EXACT_COUNT_MAX ─► question with N or `at least N`
+//! counting failed ──────────────────────────────────────► question with the reason
+//! ```
+//!
+//! The count decides about the question only. Each entry is examined once more when it is removed.
 
 use std::io;
 use std::path::Path;
@@ -21,6 +30,7 @@ use crate::ui::message::{quoted, quoted_bytes, reason};
 
 pub(super) const ALTERNATIVES: &str =
     "(--yes skips the question, --dry-run prints how much would be removed)";
+/// Paths named in the question.
 const NAMED_MAX: usize = 3;
 
 /// For an exact number in the question: later, counting ends as soon as more than [`UNCONFIRMED_MAX`] entries meet the conditions. Up to then
@@ -54,6 +64,8 @@ struct Total {
 }
 
 impl Total {
+    /// The estimate is used only if it is no lower than the entries already seen; a lower one means that
+    /// most of the tree is below this directory, and no estimate of that exists.
     fn estimate(&mut self, directory: &Dir, counted: u64) {
         self.estimates += 1;
         self.may_be_more |= !has_no_subdirectory(directory);
@@ -72,6 +84,7 @@ fn has_no_subdirectory(directory: &Dir) -> bool {
     counts_links && directory.attributes(StatMask::LINKS).is_ok_and(|attributes| attributes.links == 2)
 }
 
+/// Source of the paths, for the words of the question.
 #[derive(Clone, Copy)]
 pub(super) enum Paths<'a> {
     Named(&'a [&'a Path]),
@@ -83,6 +96,8 @@ fn needed(conditions: &Conditions) -> StatMask {
     conditions.want() | if conditions.types.is_empty() { StatMask::NOTHING } else { StatMask::TYPE }
 }
 
+/// Attributes of a single name. `None` if they are unknown, and the caller then counts the entry: a
+/// question too many is better than one too few.
 fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     let mut batch = BatchBuilder::new(name.len() + 64, false);
     batch.push(name, 0, FileType::Unknown, 0);
@@ -103,6 +118,7 @@ impl Counted {
         self.entries > UNCONFIRMED_MAX || self.unknown.is_some()
     }
 
+    /// An entry that is missing would not be removed either, so it does not make the count unknown.
     fn failed(&mut self, error: &Error) {
         if error.kind() != ErrorKind::NotFound {
             self.unknown.get_or_insert_with(|| describe(error));
@@ -117,6 +133,8 @@ impl Counted {
         }
     }
 
+    /// Cheap cases come first, since a list may name millions of paths: nothing more is counted once the
+    /// answer is sure.
     pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
         if self.unknown.is_some() || self.is_cut {
             return;
@@ -134,6 +152,7 @@ impl Counted {
             self.add_known(u64::from(conditions.is_none_or(|conditions| accepts_target(conditions, target))));
             return;
         }
+        // The directory named on the command line is an entry as well, unless it stays.
         self.add_known(u64::from(!args.contents && conditions.is_none()));
         self.add_directory(&target.parent, &target.name, args, conditions);
     }
@@ -149,6 +168,8 @@ impl Counted {
         self.total.entries += entries;
     }
 
+    /// Leftovers are removed by the same call, so they are part of the number. They were renamed as a
+    /// whole, so conditions do not apply to them.
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
         let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
         for aside in left.unwrap_or_default() {
@@ -174,6 +195,7 @@ impl Counted {
                 {
                     self.failed(&error);
                 }
+                // Where counting stopped early, the estimate of the file system replaces the entries seen.
                 let counted = self.entries - before;
                 match self.is_many() && conditions.is_none() {
                     true => self.total.estimate(&directory, counted),
@@ -294,6 +316,7 @@ impl Counted {
         }
     }
 
+    /// `true` if the removal may begin: it is small, or it was confirmed.
     pub(super) fn may_go(&self, paths: Paths<'_>, args: &Args) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);

@@ -1,4 +1,12 @@
 //! The paths that a removal takes away: printed by a dry run, or written to a log.
+//!
+//! A line is written before its entry goes. If the removal fails, a second line with the reason follows; so
+//! the log of a killed process names at least all that is missing:
+//!
+//! ```text
+//! {"path": .., "type": ..}      about to be removed ─► removed: no further line
+//!                                                 └─► stayed:  {"path": .., "failed": ..}
+//! ```
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -47,6 +55,7 @@ impl Log {
         let name = quoted(path);
         let failed = |error| CliError::nothing_ran(format!("--log {name}: {}", reason(&error)));
         // An older log is continued: the same command may have been interrupted.
+        // Opened for appending, so lines of two runs cannot overwrite each other.
         let file = open_to_write(path, File::options().create(true).append(true)).map_err(|error| {
             let message = format!("--log {name}: {}", error.reason());
             CliError { message, ..error.into() }
@@ -83,6 +92,7 @@ impl Log {
         }
     }
 
+    /// The kind of the error is the reason in the log, short and stable for programs.
     pub(super) fn failed(&self, error: &Error) {
         self.stayed(error.path(), &exit::kind(error));
     }
@@ -138,6 +148,7 @@ impl Lines {
 
     fn sync(&mut self) {
         match self.file.sync_data() {
+            // Pipes and terminals cannot be synced, which is no failure of the log.
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
                 self.failed.get_or_insert(error);
             }
@@ -147,6 +158,7 @@ impl Lines {
     }
 }
 
+/// A thread that panicked leaves whole lines, so the log stays usable.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,14 @@
 //! `megadir remove`: confirms and reports; the library removes.
+//!
+//! ```text
+//! args ─► check ─┬─► ranked        --engine mpi, which requires --yes
+//!                ├─► packed        --packed: paths inside of a pack
+//!                └─► Source ─┬─► within     --keep-within: the oldest files until a budget is met
+//!                            └─► may_go ─► run ─► Summary ─► text or JSON, exit code
+//! ```
+//!
+//! Nothing is removed before the question is answered, and with Ctrl-C before that the program ends at
+//! once.
 
 mod args;
 mod aside;

@@ -1,4 +1,13 @@
 //! `--packed`: the pack is verified and compared with the directory, then the question, and the removal.
+//!
+//! ```text
+//! pack ── verified ──┐
+//!                    ├─► PackedSelection ─► question ─► removed, each entry compared once more
+//! tree ── compared ──┘        └─► Stayed: changed, not in the pack, damaged, could not be read
+//! ```
+//!
+//! An entry goes only if the pack has it whole and unchanged. All else stays and is counted with its
+//! reason, because a file that is in no pack would be lost.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -27,7 +36,8 @@ use crate::ui::message::quoted;
 use crate::ui::sizes;
 
 /// Selection, question, removal. Before the removal Ctrl-C ends the program at once, as nothing was changed. Problems of
-/// the pack and directories that cannot be read are failures of the run, though what is whole and was read goes.
+/// the pack and directories that cannot be read are failures of the run, though all that is whole and was
+/// read is removed.
 pub(super) fn run(args: &Args, pack: &Path, here: &Guards) -> Result<u8, CliError> {
     raise_descriptor_limit();
     let path = match args.paths.first() {
@@ -95,8 +105,8 @@ impl Found {
     }
 }
 
-/// Two phases with a progress each: the pack, all of which is read, and the tree. Problems of both are failures, printed as
-/// they occur; the entries that stay are named in the order of the tree.
+/// Two phases with a progress each: the pack, which is read as a whole, and the tree. Problems of both are
+/// failures, printed as they occur; the entries that stay are named in the order of the tree.
 fn selected(
     args: &Args,
     pack: &Path,
@@ -105,6 +115,8 @@ fn selected(
 ) -> Result<Option<PackedSelection>, CliError> {
     let directory = target.open()?;
     let threads = args.threads.unwrap_or_else(megadir::policy::processors);
+    // The progress of the pack ends with the first event of the tree; two lines of progress would overwrite
+    // each other.
     let mut verifying = Some(Progress::new("entries of the pack verified", args.change.quiet));
     let mut reading = None;
     let mut watch = |event: RemoveEvent<'_>| {
@@ -151,6 +163,7 @@ fn may_go(
     request_confirmation(&action, ALTERNATIVES)
 }
 
+/// Entries that changed after the selection are found here and stay, too.
 fn removed(
     args: &Args,
     selection: PackedSelection,

@@ -1,4 +1,11 @@
 //! Passes targets to the library one by one; collects and prints the results.
+//!
+//! ```text
+//! next_target ─► remove_target ─┬─► put_aside         --detach, --renew
+//!                               ├─► remove_tree       the entry with all below it
+//!                               └─► remove_contents   --contents
+//! each failure ─► log, message (limited per reason), summary
+//! ```
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -36,6 +43,8 @@ impl Results {
         lock(&self.summary).failed(failure);
     }
 
+    /// A total for the progress exists only for one whole directory, estimated; conditions and lists have
+    /// none.
     fn begin(&self, args: &Args, target: &Target) {
         let is_all = !args.has_conditions() && args.files0_from.is_none() && args.paths.len() == 1;
         if self.shown.is_drawn() && is_all && target.is_directory {
@@ -44,6 +53,8 @@ impl Results {
         }
     }
 
+    /// The first directory that goes makes the total useless: the estimate was of the entries of the top
+    /// directory.
     fn draw(&self, counts: &Counts) {
         self.shown.counter().set(counts.entries + counts.directories);
         if counts.directories > 0 {
@@ -51,6 +62,7 @@ impl Results {
         }
     }
 
+    /// The log has a line for this entry already, which is taken back.
     pub(super) fn failed(&self, error: &Error) {
         self.log.failed(error);
         self.fail(Failure::of(error), &describe(error));
@@ -110,7 +122,7 @@ pub(super) fn reported(
     let done = done.map(|part| summary.part = part);
     summary.finish(progress.counts(), started.elapsed(), interrupt.is_requested());
     let logged = results.log.finish();
-    // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.
+    // Print the summary even if reading the list or writing the log failed, but no sums of an incomplete list.
     if !matches!(logged, Ok(false)) {
         summary.print()?;
     }
@@ -185,6 +197,7 @@ fn each(
     Ok(())
 }
 
+/// Common parts of a run with the library's options, passed to every target.
 pub(super) struct Removing<'a> {
     pub(super) args: &'a Args,
     pub(super) options: RemoveOptions<'a>,
@@ -199,6 +212,8 @@ impl Removing<'_> {
         }
         if !args.contents {
             let removed = remove_tree(&target.parent, &target.name, options, progress)?;
+            // A directory of ext4 keeps its size after its entries have left, and stays slow to read, so a
+            // notice with the remedy follows where most of it is empty.
             let may_be_hollow = target.is_directory && args.has_conditions() && !args.dry_run;
             if may_be_hollow
                 && !args.change.quiet
@@ -213,6 +228,7 @@ impl Removing<'_> {
         }
         let directory = target.open()?;
         let removed = remove_contents(&directory, options, progress)?;
+        // After `--contents`, the remedy is an option of this very command.
         let is_mentioned = !args.change.quiet && removed.counts.entries + removed.counts.directories > 0;
         if let Some(size) = size_kept(&directory).filter(|_| is_mentioned) {
             eprintln!("megadir: {} {size}; --contents --renew replaces it", quoted(directory.path()));

@@ -1,4 +1,13 @@
 //! Source of paths: the command line or a list.
+//!
+//! ```text
+//! command line ─► held: up to HELD_MAX targets, opened before the first removal
+//!             └─► rest: later paths, resolved when it is their turn
+//! --files0-from ─► list: each path resolved when it is its turn; links in paths are refused
+//! ```
+//!
+//! Paths on the command line were typed by a person, so that links in them are followed. Paths of a list
+//! may have been influenced by another user, who could lead the removal elsewhere by a link.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -17,13 +26,15 @@ use crate::exit::{CliError, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};
 use crate::ui::new_file::folder_of;
 
+/// Targets held open; more would cost descriptors that the removal needs.
 const HELD_MAX: usize = 64;
 #[cfg(unix)]
+/// Share of the limit of descriptors that one target may count on.
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 /// `held` has the first targets of the command line, resolved to open directories before anything is removed, so that
-/// no removal can change the meaning of a later path; `rest` are the others, for which the descriptors would not
-/// suffice. `taken` has the targets that are gone. `here` has the directories that must not go.
+/// no removal can change the meaning of a later path; `rest` are the others, since there are not enough
+/// descriptors for all. `taken` has the targets that are gone. `here` has the directories that must not go.
 pub(super) struct Source<'a> {
     args: &'a Args,
     here: &'a Guards,
@@ -56,10 +67,12 @@ impl<'a> Source<'a> {
         let rest = args.paths.get(held_max..).unwrap_or(&[]);
         let mut source =
             Self { args, here, held: VecDeque::new(), rest, list, links, resolver, taken: Taken::default() };
+        // Every path is resolved once, also if it is not held: an error of usage is found before
+        // anything goes.
         for (index, path) in args.paths.iter().enumerate() {
             match source.find(names::from_os(path)) {
                 Err(astray) if astray.error.code == USAGE => return Err(astray.error),
-                // What is missing before anything was removed was not removed by this run.
+                // A path that is missing already was not removed by this run.
                 Err(astray) if index < held_max => {
                     source.held.push_back(Err(BadPath { missing: None, ..astray }));
                 }
@@ -134,14 +147,14 @@ impl<'a> Source<'a> {
         counted.may_go(Paths::ListedIn(path), args)
     }
 
-    /// Notes what the run has removed or emptied. A list may have ten million files, of which none lies in another.
+    /// Notes what the run has removed or emptied. A list may have ten million files, and none lies in another.
     pub(super) fn note(&mut self, target: &Target) {
         if target.is_directory || self.list.is_none() {
             self.taken.note(target);
         }
     }
 
-    /// `true` if this run has removed what had the path.
+    /// `true` if this run has removed the entry with this path.
     pub(super) fn has_taken(&self, path: &Path) -> bool {
         self.taken.covers(names::from_os(path.as_os_str()), self.links)
     }
@@ -171,6 +184,8 @@ impl<'a> Source<'a> {
         self.list.is_some() || lie_in_each_other(&self.args.paths)
     }
 
+    /// Resolves a path and asks the guards: the order matters, because a guard judges the directory that
+    /// was found, not the words of the path.
     fn find(&mut self, path: &[u8]) -> Result<Target, BadPath> {
         let found = self.resolver.resolve(path, self.args.puts_aside());
         let target = found.map_err(|error| match error {
@@ -203,11 +218,12 @@ fn lie_in_each_other(paths: &[OsString]) -> bool {
         Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?))
     };
     let mut real: Vec<_> = paths.iter().filter_map(real).collect();
-    // By components, so that what lies in a directory follows it.
+    // By components, so that entries of a directory follow it.
     real.sort_unstable();
     real.windows(2).any(|pair| pair[1].starts_with(&pair[0]))
 }
 
+/// Names the options that lead to a result for refusals that an option can lift.
 fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
     let refusal = match refusal {
         Refusal::NoContents => "--contents: not a directory".to_owned(),

@@ -4,7 +4,7 @@ use crate::cmd::amount::plural;
 use crate::cmd::mass_change::{Failure, KEPT_MAX};
 use crate::ui::object::Object;
 
-/// Reasons for which an entry stays, in the order of the output.
+/// Reasons why an entry stays, in the order of the output.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "packs are of Linux only"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -15,6 +15,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
+    /// Continues a line that begins with the path.
     pub(super) const fn sentence(self) -> &'static str {
         match self {
             Self::Changed => "stays: it changed since it was packed",
@@ -25,15 +26,15 @@ impl Reason {
     }
 }
 
-/// Numbers of entries that stay, and the first of them by path, up to `KEPT_MAX`. Directories that stay only for what is in them are
-/// not among these: the removal counts them itself.
+/// Numbers of entries that stay, and the first of them by path, up to `KEPT_MAX`. Directories that stay
+/// only for their entries are not among these: the removal counts them.
 #[derive(Debug, Default)]
 pub(super) struct Stayed {
     pub(super) changed: u64,
     pub(super) not_packed: u64,
     pub(super) damaged: u64,
     pub(super) unread: u64,
-    /// Problems of the pack, each of which was reported.
+    /// Problems of the pack, which were all reported.
     pub(super) problems: u64,
     kept: Vec<Failure>,
 }
@@ -56,13 +57,14 @@ impl Stayed {
         self.changed + self.not_packed + self.damaged + self.unread
     }
 
-    /// All that the pack holds is whole, and the tree was read.
+    /// `true` if the whole pack is sound, and the tree was read.
     pub(super) fn is_sound(&self) -> bool {
         self.problems == 0 && self.damaged == 0 && self.unread == 0
     }
 
     /// `None` if nothing stays for a reason of its own.
     pub(super) fn words(&self) -> Option<String> {
+        // Forms for one entry and for several, in the order of the members in JSON.
         let parts = [
             (self.changed, "changed since it was packed", "changed since they were packed"),
             (self.not_packed, "not in the pack", "not in the pack"),

@@ -1,4 +1,10 @@
 //! Summary as text or JSON, and the exit code.
+//!
+//! ```text
+//! Counts (library), failures, Part (budget or pack) ─┬─► line     for people, without zero clauses
+//!                                                    ├─► object   JSON, every member always
+//!                                                    └─► code
+//! ```
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -88,6 +94,7 @@ impl Summary {
         }
     }
 
+    /// All failures count, the first ones are kept: a removal of a broken disk may have millions.
     pub(super) fn failed(&mut self, failure: Failure) {
         self.failures += 1;
         if self.kept.len() < KEPT_MAX {
@@ -103,14 +110,17 @@ impl Summary {
         kept.into_iter().for_each(|failure| self.failed(failure));
     }
 
+    /// Used only if no path had a target at all.
     pub(super) fn worst(&mut self, code: u8) {
         self.worst = self.worst.max(code);
     }
 
+    /// Counts come from the library at the end, since its threads change them until then.
     pub(super) fn finish(&mut self, counts: Counts, elapsed: Duration, interrupted: bool) {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
+    /// Failures of other ranks arrive as messages, which may be limited; the number is exact.
     pub(super) fn ranked(&mut self, removal: Removal, failures: &[String], elapsed: Duration) {
         let Removal { entries, directories, mounts, .. } = removal;
         failures.iter().for_each(|message| self.failed(Failure::of_message(message)));
@@ -119,6 +129,8 @@ impl Summary {
         self.finish(Counts { entries, directories, mounts, ..Counts::default() }, elapsed, false);
     }
 
+    /// An interrupt outranks failures, for a script should not take the rest as removed. A path that was
+    /// refused decides only if there was no target: otherwise its failure is one of several.
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.failures, self.attempted) {
             (true, _, _) => exit::INTERRUPTED,
@@ -128,6 +140,7 @@ impl Summary {
         }
     }
 
+    /// A budget that is not met, and a pack that is not whole, are failures even if each removal succeeded.
     fn is_as_requested(&self) -> bool {
         self.part.budget().is_none_or(Kept::is_met) && self.part.packed().is_none_or(Stayed::is_sound)
     }
@@ -145,6 +158,7 @@ impl Summary {
             eprintln!("megadir: {}", self.line());
         }
         if let Some(way) = &self.way_to_filled
+        // Only where a directory stayed that a condition matched, which looks like a failure at first.
             && self.counts.directories_filled > 0
             && !self.quiet
             && !self.interrupted
@@ -221,6 +235,7 @@ impl Summary {
         line
     }
 
+    /// `bytes` and `linked` are `null` where no attributes were read, which differs from zero.
     fn object(&self) -> String {
         let counts = &self.counts;
         Object::text(|object| {
@@ -242,6 +257,8 @@ impl Summary {
     }
 }
 
+/// Offered only if it can be given exactly: conditions other than patterns of names have no short equal
+/// here, and a path that cannot be quoted for a shell gives none.
 fn way_to_filled(args: &Args) -> Option<String> {
     if args.paths.is_empty()
         || args.keep_newest.is_some()

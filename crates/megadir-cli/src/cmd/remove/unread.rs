@@ -1,4 +1,7 @@
 //! Failures before the removal: of the pass over the tree that selects, and of a pack that is verified.
+//!
+//! They are kept apart until the removal begins, because the question comes in between, and are then the
+//! first failures of its summary.
 
 use megadir::TreeEvent;
 
@@ -31,6 +34,7 @@ impl Unread {
         }
     }
 
+    /// `count` is above one for entries of a directory that could not be examined for one reason.
     pub(super) fn add(&mut self, failure: Failure, count: u64, message: impl FnOnce() -> String) {
         self.complaints.print(&failure.reason, count, message);
         self.count += count;

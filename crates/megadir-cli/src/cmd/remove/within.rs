@@ -1,4 +1,11 @@
 //! `--keep-within`: a selection, the question, and the removal, which counts again first.
+//!
+//! ```text
+//! select ── reads the tree ──► oldest files that exceed the budget ─► question ─► remove ─► Kept
+//! ```
+//!
+//! Files may come, go or be used while a person reads the question, so the selection counts again before it
+//! removes.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -77,6 +84,7 @@ fn removed(args: &Args, selection: &mut Selection, results: &Results, progress: 
     removed.is_ok_and(|removed| !removed.cancelled)
 }
 
+/// A file has no contents to keep within anything.
 fn opened(target: &Target) -> Result<Dir, CliError> {
     if !target.is_directory {
         let path = quoted(&target.path);
@@ -87,6 +95,7 @@ fn opened(target: &Target) -> Result<Dir, CliError> {
     Ok(target.open()?)
 }
 
+/// `Some` unless reading was interrupted before the selection was complete.
 fn selected(
     directory: &Dir,
     options: &SelectOptions,
@@ -115,6 +124,7 @@ fn may_go(args: &Args, budget: Budget, selection: &Selection) -> Result<bool, Cl
     let path = quoted(args.paths.first().map(Path::new).unwrap_or(Path::new("")));
     let (is_of_free, measure) = (budget.is_of_free(), budget.measure());
     let files = match selection.is_cut() {
+        // A selection that is cut has enough files for a question, and then only bounds are known.
         true => format!("more than {} files", grouped(selected.files)),
         false => plural(selected.files, "file", "files"),
     };

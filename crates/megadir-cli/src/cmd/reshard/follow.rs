@@ -46,8 +46,9 @@ impl Schedule {
         self.is_quiet
     }
 
-    /// A pass finds every file that was created before it began. So if none was found for the time, by passes of which the latest
-    /// began at its end, none was created in it but in its last moments, and the last pass would find those.
+    /// A pass finds every file that was created before it began. So if none was found for the time, and the
+    /// latest of its passes began at its end, none was created in it but in its last moments, and the last
+    /// pass would find those.
     fn after(&mut self, pass: &Pass) -> Next {
         if pass.moved > 0 {
             self.is_quiet = false;
@@ -82,8 +83,8 @@ impl Schedule {
 ///
 /// Repeats passes until the directory was quiet for long enough, for programs that still write into the old layout.
 /// Only a pass that may be the last removes emptied directories, since writers could otherwise find theirs missing.
-/// Moves are summed over all passes; files that stay are those of the last complete pass, or they would count again
-/// in each. Pauses are slept in short steps, so that an interrupt is noticed.
+/// Moves are summed over all passes; files that stay are the ones of the last complete pass, or they would
+/// count again in each. Pauses are slept in short steps, so that an interrupt is noticed.
 ///
 /// ```text
 /// pass -> none moved for the time of --until-quiet? last pass -> end

@@ -1,4 +1,12 @@
 //! `megadir reshard`: asks and reports; the library moves.
+//!
+//! ```text
+//! Work::open ─► layouts, directories ─┬─► dry_run ─► survey ─────────────────► Summary
+//!                                     └─► may_go ─► run::run ─► reshard or follow ─► Summary ─► renew
+//! ```
+//!
+//! The old layout is the risk: a wrong one moves files to wrong places or under wrong names. So a layout
+//! found by a sample has to be clear, and a given one that shortens names is compared with a sample, too.
 
 mod args;
 mod expected;
@@ -79,6 +87,7 @@ impl Work {
         renamed(&self.directory, &self.from.layout, &self.to.layout)
     }
 
+    /// The same options for the count, the dry run and the moves, so that all three decide alike.
     fn options<'a>(&'a self, args: &Args, on_failure: &'a dyn Fn(Error)) -> ReshardOptions<'a> {
         ReshardOptions {
             into: self.into.as_ref(),
@@ -95,6 +104,7 @@ impl Work {
     }
 }
 
+/// Not shared by threads: the library calls back from the thread that called it.
 struct Results {
     summary: RefCell<Summary>,
     complaints: RefCell<ErrorLimiter>,
@@ -160,6 +170,7 @@ fn look_like_the_old_layout(args: &Args, from: &Named, directory: &Dir) -> Resul
     }
 }
 
+/// An example is enough to see what happens to all names.
 fn renamed(directory: &Dir, from: &Layout, to: &Layout) -> Option<String> {
     let renamed = megadir::reshard::renamed(directory, from, to).ok()??;
     let shown = |path: &[u8]| names::to_os(path).map(|path| quoted(Path::new(&path))).ok();
@@ -216,6 +227,8 @@ fn finished(found: &Detected) -> Option<u64> {
     (found.sampled == 0 && found.moved > 0 && found.alike.is_none()).then_some(found.moved)
 }
 
+/// Asks if many files move, if their number is unknown, or with `--follow`, which moves files that do not
+/// exist yet.
 fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
     let first = RefCell::new(None);
     let on_failure = |error: Error| {

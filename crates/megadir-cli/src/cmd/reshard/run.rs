@@ -1,4 +1,10 @@
 //! Calls the library, once or until the directory is quiet, and replaces the directory (`--renew`).
+//!
+//! ```text
+//! Renewal::begin   completes a renewal of a killed run, before the directory is opened
+//! reshard | follow moves files
+//! Renewal::finish  only if nothing is left to move: replaces the directory with a small copy
+//! ```
 
 use std::path::{Component, Path};
 use std::time::Instant;
@@ -30,6 +36,8 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     let results = Results::new(args, work);
     let progress = reshard::Progress::new();
     let shown = Progress::new("files moved", args.change.quiet);
+    // Only a flat directory has an estimate: in a tree, files are below directories whose number is
+    // unknown.
     if shown.is_drawn() && work.from.layout == Layout::FLAT {
         shown.counter().expect(estimate(&work.directory), true);
     }
@@ -75,6 +83,8 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     Ok(code)
 }
 
+/// The summary is printed first if files were moved; the error then ends the program with the code of a
+/// partial success.
 fn stopped(results: Results, error: Error) -> CliError {
     let error = CliError::from(error);
     if !results.summary.borrow().has_begun() {
@@ -86,6 +96,8 @@ fn stopped(results: Results, error: Error) -> CliError {
     CliError { code: exit::SOME_FAILED, ..error }
 }
 
+/// Replaces the directory, or explains why not. `--from` is in the advice if the layout was found by a
+/// sample: the next sample would have few files.
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
     let place = quoted(&args.directory);
     if code != exit::DONE {
@@ -121,6 +133,8 @@ pub(super) struct Renewal {
     name: Vec<u8>,
 }
 
+// The last component has to be a plain name: `.` and `..` cannot be renamed, and a link would be replaced
+// instead of the directory that it leads to.
 impl Renewal {
     pub(super) fn begin(path: &Path) -> Result<Self, Error> {
         let Some(Component::Normal(name)) = path.components().next_back() else {

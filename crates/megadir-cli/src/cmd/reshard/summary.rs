@@ -1,4 +1,14 @@
 //! Summary as text or JSON, and the exit code.
+//!
+//! Every file found ends in exactly one count, so that the counts explain a tree that is not empty
+//! afterwards:
+//!
+//! ```text
+//! file ─┬─► moved
+//!       ├─► in place (dry run only)
+//!       └─► stays: conflict, failure, unplaced, foreign, excluded
+//! entry other than a file: others; directory of neither layout: directories
+//! ```
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,9 +26,10 @@ use crate::exit::{self, CliError};
 use crate::ui::object::Object;
 use crate::ui::output::print;
 
+/// Hashes kept; after that, failures may be printed again.
 const SEEN_MAX: usize = 100_000;
 
-/// `counts` are those of the last complete pass, with moves of all. `seen` has hashes of the failures that were
+/// `counts` are of the last complete pass, with moves of all. `seen` has hashes of the failures that were
 /// printed, up to `SEEN_MAX`, so that a file which stays in every pass is reported once; `hasher` makes these hashes,
 /// with keys of this process. `reported` counts the failures of the present pass.
 #[derive(Debug, Default)]
@@ -61,6 +72,7 @@ impl Summary {
         self.reported = 0;
     }
 
+    /// `true` if the failure is new and is to be printed. Without passes, each is.
     pub(super) fn failed(&mut self, failure: Failure) -> bool {
         self.reported += 1;
         let is_new = self.passes == 0 || {
@@ -73,6 +85,7 @@ impl Summary {
         is_new
     }
 
+    /// For a dry run: files that would stay are counts of the survey.
     pub(super) fn expect(&mut self, expected: Expected, interrupted: bool) {
         self.counts = expected.survey.stay;
         (self.expected, self.interrupted) = (Some(expected), interrupted);
@@ -101,11 +114,15 @@ impl Summary {
         Some(format!("nothing to move: each of {sampled} is where {} puts it", self.to))
     }
 
+    /// `true` if anything was changed or reported: an error after that is added to the summary, an earlier
+    /// one replaces it.
     pub(super) fn has_begun(&self) -> bool {
         let Counts { moved, conflicts, failures, directories_made, directories_removed, .. } = self.counts;
         self.reported + moved + conflicts + failures + directories_made + directories_removed > 0
     }
 
+    /// Files without a place, foreign and excluded ones are no failures: the run did all that was asked of
+    /// it.
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.counts.conflicts + self.counts.failures) {
             (true, _) => exit::INTERRUPTED,
@@ -151,6 +168,7 @@ impl Summary {
         Ok(())
     }
 
+    /// A wrong `--from` moves nothing and fails nothing, and would look like success without this hint.
     fn finds_nothing(&self) -> bool {
         let Counts { moved, conflicts, failures, unplaced, excluded, foreign, directories, .. } = self.counts;
         let expected = self.expected.as_ref().map_or(0, |found| found.survey.to_move + found.survey.in_place);
@@ -177,7 +195,7 @@ impl Summary {
         line
     }
 
-    /// A clause for each reason why files stay, without those that have none. Directories that could not be read are
+    /// A clause for each reason why files stay, if there are any. Directories that could not be read are
     /// failures too, but the number of files in them is unknown, so they are taken out of the files that the system
     /// refused.
     fn stay(&self) -> Vec<String> {

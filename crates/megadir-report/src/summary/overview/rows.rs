@@ -1,4 +1,7 @@
 //! Rows of an overview: which arms do the same work, the order of rows, and their names.
+//!
+//! Arms are matched by their name without the file system. An arm that was measured on only some file
+//! systems leaves its other cells empty.
 
 use megadir_record::{
     Access, Arm, ArmId, CacheState, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
@@ -10,11 +13,13 @@ use crate::summary::Evidence;
 use crate::summary::overview::{Overview, OverviewRow, common, mean_log_ratios};
 use crate::text;
 
+/// `first` gives the row its name and its place; `arms` has one entry per column.
 pub(super) struct RowArms<'a> {
     pub(super) first: &'a Arm,
     pub(super) arms: Vec<Option<ArmId>>,
 }
 
+/// Preparing arms belong to no group, and controls repeat a row: both are left out.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
     let counts = |planned: &&Arm| planned.role != Role::Control && !planned.groups.is_empty();
@@ -28,6 +33,7 @@ pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
             rows.push((name, RowArms { first: planned, arms: vec![None; columns] }));
             rows.len() - 1
         });
+        // Numbers of file systems in the plan are the columns.
         let FsId(column) = on;
         if let Some(arm) = rows[place].1.arms.get_mut(column as usize) {
             *arm = Some(planned.id);
@@ -37,6 +43,8 @@ pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
+/// Rows follow the life of a file, from creating to removing. Within an operation come cache state, access,
+/// durability, and the number of workers. Other work keeps the order of the plan, since the sort is stable.
 fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
     let Work::Files(work) = &planned.work else { return (0, None, false, 0, 0) };
     let state = CacheState::ALL.iter().position(|state| *state == planned.cache);
@@ -60,6 +68,8 @@ fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
 /// Section, name, and `true` if the work counts over all kinds: work by name repeats work by listing.
 pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let Work::Files(work) = &planned.work else { return (String::new(), planned.bare_name(), true) };
+    // Only arms with workers and an operation of a file's life as axes have sections; the names of others
+    // are complete.
     let is_of_life =
         planned.axes.workers.is_some() && planned.axes.operation.is_some_and(Operation::is_of_life);
     if !is_of_life {
@@ -86,6 +96,7 @@ fn workers(work: &FileWork, kind: Option<WorkerKind>) -> String {
     text::counted(u64::from(work.workers.count), kind)
 }
 
+/// Names of the system calls, which a reader finds in manuals; no word for the usual case.
 fn sync(work: &FileWork) -> Option<String> {
     let name = match work.sync {
         SyncPolicy::Never => return None,
@@ -96,6 +107,7 @@ fn sync(work: &FileWork) -> Option<String> {
     Some(name.into())
 }
 
+/// Comparison of two columns in a row, or over all rows if `row` is `None`.
 struct Pair {
     row: Option<usize>,
     of: usize,
@@ -108,6 +120,7 @@ struct Pair {
 pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
     let mut pairs = Vec::new();
     let mut family = Vec::new();
+    // The order of `pairs` and of `family` is the same; results are joined by position.
     for overall in &overview.overall {
         pairs.push(Pair { row: None, of: overall.of, than: overall.than });
         family.push(mean_log_ratios(evidence, &common(evidence, &overview.rows, overall.of, overall.than)));
@@ -123,6 +136,7 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
         }
     }
     let shown = megadir_stats::beyond_band(&family, evidence.judging());
+    // For each row the pairs of (faster, slower) columns that are shown to differ beyond the band.
     let mut shown_in: Vec<Vec<(usize, usize)>> = vec![Vec::new(); overview.rows.len()];
     for (pair, side) in pairs.iter().zip(shown) {
         let Some(side) = side else { continue };
@@ -140,17 +154,21 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
             }
         }
     }
+    // A row's mark depends on all its pairs, so it is set when all are sorted into rows.
     for ((row, shown), arms) in overview.rows.iter_mut().zip(shown_in).zip(candidates) {
         mark(row, &shown, &arms);
     }
 }
 
+/// Cells on like storage, with equal work. A cell without a candidate never gets a mark.
 fn candidates(evidence: &Evidence<'_>, overview: &Overview, row: &OverviewRow) -> Vec<(usize, ArmId)> {
     let arm = |column: usize| Some((column, row.cells.get(column)?.as_ref()?.arm));
     overview.comparable().filter_map(arm).filter(|(_, arm)| evidence.is_equal(*arm)).collect()
 }
 
 fn mark(row: &mut OverviewRow, shown: &[(usize, usize)], arms: &[(usize, ArmId)]) {
+    // Fastest: shown against each other candidate. Best: shown to be beaten by none, which several cells
+    // may be.
     let others = arms.len().saturating_sub(1);
     let beats = |column: usize| shown.iter().filter(|(faster, _)| *faster == column).count();
     row.fastest =

@@ -1,5 +1,10 @@
 //! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless Chromium: desktop and phone, light
 //! and dark, and print. `check.js` checks the page; messages in the browser's log are failures.
+//!
+//! ```text
+//! records of the stage smoke -> megadir bench report --format html -> page x 5 views -> check.js, console, screenshots
+//!                      Browser: chromedriver by WebDriver and the DevTools protocol, over a plain socket
+//! ```
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -38,6 +43,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             return Ok(Report::not_run(format!("browser: no {tool}")));
         }
     }
+    // Records of an earlier run are as good: the stage can run alone.
     let mut records = records(&context.scratch()?.join("records"));
     if !(context.full || context.named) {
         records.retain(|record| PAGES.iter().any(|page| stem(record) == *page));
@@ -57,6 +63,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         let name = stem(page);
         for view in VIEWS {
             let mut faults = check_page(&browser, page, view, &folder)?;
+            // The page of usage has no charts, which `check.js` requires of reports.
             faults.retain(|fault| name != USAGE || fault != "shows no picture");
             report.failures.extend(faults.iter().map(|fault| format!("{name}, {}: {fault}", view.name)));
         }
@@ -84,6 +91,7 @@ fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, 
 
 fn write_usage(binary: &Path, root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let page = folder.join(USAGE).with_extension("html");
+    // A page of an earlier run is removed first.
     let _ = std::fs::remove_file(&page);
     process::output(Command::new(binary).arg("usage").arg(root.join("crates")).arg("--html").arg(&page))?;
     Ok(page)
@@ -95,6 +103,7 @@ fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Res
     let mut faults = browser.check(CHECK)?;
     faults.extend(browser.complaints()?);
     let stem = stem(page);
+    // The visible part, as a reader sees it first, and the whole page.
     for (whole, suffix) in [(false, ""), (true, "-whole")] {
         let file = folder.join(format!("{stem}-{}{suffix}.png", view.name));
         files::write(&file, browser.screenshot(whole)?)?;
@@ -116,6 +125,7 @@ pub(crate) struct View {
     pub(crate) print: bool,
 }
 
+/// A driver with one session; both end when it is dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
@@ -128,6 +138,8 @@ impl Browser {
     pub(crate) fn start(log: &Path) -> Result<Self, String> {
         let mut command = Command::new("chromedriver");
         let log = File::create(log).map_err(files::cannot("write", log))?;
+        // Port 0: the driver takes a free one and prints it, so that stages of several clones do not
+        // collide.
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut driver = process::start(&mut command)?;
         let mut browser = match port(&mut driver) {
@@ -137,6 +149,7 @@ impl Browser {
                 return Err("chromedriver printed no port".into());
             }
         };
+        // The sandbox of Chromium does not start for root, and /dev/shm of a container may be too small for it.
         let words = [
             "--headless=new",
             "--no-sandbox",
@@ -182,6 +195,7 @@ impl Browser {
         if whole {
             let sizes = self.tools("Page.getLayoutMetrics", &json!({}))?;
             let of = |name: &str| sizes["cssContentSize"][name].as_f64().unwrap_or(0.0);
+            // Longer pictures exceed the size of textures.
             how["clip"] = json!({ "x": 0, "y": 0, "width": of("width"), "height": of("height").min(16_000.0), "scale": 1 });
             how["captureBeyondViewport"] = json!(true);
         }
@@ -200,6 +214,7 @@ impl Browser {
         format!("/session/{}/{name}", self.session)
     }
 
+    /// WebDriver answers with a status of HTTP and a value or a message in JSON.
     fn send(&self, path: &str, body: &Value) -> Result<Value, String> {
         let failed = |reason: &str| format!("chromedriver, {path}: {reason}");
         let answered = request(self.port, "POST", path, &body.to_string());
@@ -221,6 +236,7 @@ impl Drop for Browser {
     }
 }
 
+/// Standard output stays open for as long as the driver runs, so reading ends with the line.
 fn port(driver: &mut Child) -> Option<u16> {
     let lines = BufReader::new(driver.stdout.take()?).lines();
     lines.map_while(Result::ok).find_map(|line| {
@@ -228,6 +244,7 @@ fn port(driver: &mut Child) -> Option<u16> {
     })
 }
 
+/// One request per connection, to this machine only.
 fn request(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

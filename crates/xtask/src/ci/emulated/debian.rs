@@ -1,4 +1,8 @@
 //! Debian packages, downloaded and checked by apt and unpacked into a folder, without root. Their scripts are not run.
+//!
+//! ```text
+//! Tree::unpack: apt-get (own configuration) -> *.deb -> dpkg-deb | tar -> folder -> .contents, written last
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +12,10 @@ use crate::{files, process};
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
+/// With the package that has each, for the message.
 const TOOLS: &[(&str, &str)] = &[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar")];
 
+/// Beginnings of names of packages that come as dependencies and are not needed to boot or to run tests.
 const UNUSED: &[&str] = &[
     "adduser",
     "base-files",
@@ -42,6 +48,8 @@ pub(super) fn lacking() -> Option<String> {
 
 impl Tree {
     /// Does nothing if an earlier run did.
+    /// A list of packages that changed is unpacked again as a whole, since files of a package that was
+    /// removed from the list would stay.
     pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
         let contents = format!("{release}: {}", packages.join(" "));
         let tree = Self { folder: folder.to_owned() };
@@ -73,6 +81,7 @@ impl Tree {
     }
 
     /// With the tree's libraries. Some programs act by the name they are called by.
+    /// Programs of another release need the loader and the libraries of their tree.
     pub(super) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
         let libraries = self.folder.join("usr/lib/x86_64-linux-gnu");
         let mut command = Command::new(loader(&libraries)?);
@@ -146,8 +155,10 @@ fn unpack_one(archive: &Path, folder: &Path) -> Result<(), String> {
     let mut unpacker = process::start(&mut unpacker)?;
     let stream = unpacker.stdout.take().ok_or("dpkg-deb has no output")?;
     let mut tar = Command::new("tar");
+    // Links of the tree stay links, although packages contain the folders.
     tar.args(["--extract", "--no-same-owner", "--keep-directory-symlink", "--directory"]).arg(folder);
     tar.args(UNUSED_FOLDERS.iter().map(|name| format!("--exclude=./usr/share/{name}")));
+    // Both ends are waited for: tar may succeed on a stream that was cut.
     let status = tar.stdin(stream).status().map_err(|error| process::cannot("start", &tar, &error))?;
     let unpacked = unpacker.wait().is_ok_and(|status| status.success());
     match unpacked && status.success() {

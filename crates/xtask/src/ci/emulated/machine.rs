@@ -1,4 +1,9 @@
 //! The emulated machine: QEMU from Debian's package, with a disk for the results.
+//!
+//! ```text
+//! vmlinuz, memory disk (programs, suites, command) -> QEMU -> console on standard output
+//!              lab.img: file systems of tests      results.img: a tar archive without a file system, unpacked at the end
+//! ```
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,10 +17,13 @@ use crate::{files, process};
 const RELEASE: &str = "trixie";
 const PACKAGES: &[&str] = &["qemu-system-x86", "kmod"];
 
+/// Sizes of the machine. Both disks are sparse files.
 const MEMORY: &str = "4096M";
 const LAB_BYTES: u64 = 64 << 30;
 const RESULTS_BYTES: u64 = 1 << 30;
 
+/// The processor's counter is trusted as the clock, mitigations and random addresses are off, and a panic
+/// ends the machine instead of waiting.
 const WORDS: &str =
     "console=ttyS0 quiet loglevel=3 panic=-1 tsc=reliable mitigations=off norandmaps rdinit=/init";
 
@@ -51,6 +59,7 @@ impl Machine<'_> {
         let unpacked = ended.and_then(|status| match status.success() {
             true => process::output(Command::new("tar").arg("-xf").arg(&results).arg("-C").arg(to)).map(drop),
             false => Err(format!("QEMU failed: {status}")),
+            // The disks are removed whatever happened; only their contents matter.
         });
         for disk in [&lab, &results] {
             std::fs::remove_file(disk).map_err(files::cannot("remove", disk))?;
@@ -69,12 +78,14 @@ impl Machine<'_> {
         let mut qemu = self.tools.command("usr/bin/qemu-system-x86_64", "qemu-system-x86_64")?;
         qemu.env("QEMU_MODULE_DIR", self.tools.folder.join("usr/lib/x86_64-linux-gnu/qemu"));
         qemu.arg("-L").arg(share.join("seabios")).arg("-L").arg(share.join("qemu"));
+        // The emulated processor has everything that QEMU knows, but for page tables of five levels.
         let (accelerator, processor) = if has_kvm() { ("kvm", "host") } else { ("tcg", "max,-la57") };
         qemu.args(["-machine", "q35", "-accel", accelerator, "-cpu", processor, "-m", MEMORY]);
         qemu.args(["-smp", &self.processors.to_string()]);
         qemu.args(["-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot", "-append", WORDS]);
         qemu.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.memory_disk);
         for disk in disks {
+            // Names with a comma are written with two.
             let disk = disk.display().to_string().replace(',', ",,");
             qemu.arg("-drive").arg(format!("if=virtio,format=raw,cache=unsafe,file={disk}"));
         }
@@ -82,6 +93,7 @@ impl Machine<'_> {
     }
 }
 
+/// The device alone is no proof: the processor must have the feature, too.
 fn has_kvm() -> bool {
     let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let hardware = processor.split_whitespace().any(|word| word == "vmx" || word == "svm");

@@ -1,5 +1,10 @@
 //! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for file systems and versions that this machine's kernel
 //! lacks. Needs neither root nor KVM. `target/emulated/out` has the results of the last run.
+//!
+//! ```text
+//! Tier (suites, study) -> script -> Machine -> target/emulated/out: NAME.log, NAME.status, not-run.log
+//!                                               -> Report: results, failures, tests that this kernel cannot run
+//! ```
 
 mod debian;
 mod machine;
@@ -32,6 +37,7 @@ const KERNELS: [Kernel; 3] = [
 /// The last one with ReiserFS. Its packages are of the same release as QEMU's.
 const DEFAULT: &str = "6.12";
 
+/// Suites and study of a tier. The study runs last, since it needs no result of a test.
 struct Tier {
     suites: &'static [Inside],
     /// For each suite, seconds.
@@ -40,6 +46,7 @@ struct Tier {
 }
 
 impl Tier {
+    /// The matrix of docs/ground.md is written on one kernel.
     fn suites_on(&self, kernel: &Kernel) -> Vec<&'static Inside> {
         let runs = |suite: &&Inside| suite.name != GROUND.name || kernel.version == DEFAULT;
         self.suites.iter().filter(runs).collect()
@@ -57,6 +64,7 @@ const fn all(name: &'static str) -> Inside {
 }
 
 /// Every command on the file systems that this machine's kernel may lack, on the kernel whose root has their programs.
+// By name, because the same suite has tests of file systems that every machine has.
 const GROUND: Inside = Inside {
     name: "it",
     tests: "ground::on_9p ground::on_exfat ground::on_f2fs ground::on_gfs2 ground::on_jfs ground::on_minix ground::on_nfs \
@@ -143,6 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
+/// By default one kernel; the long tier boots all.
 pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = debian::lacking() {
         return Ok(Report::not_run(format!("emulated: {lacking}")));
@@ -176,6 +185,7 @@ fn run_all(context: &Context, kernel: &Kernel) -> Result<Report, String> {
     command.args(suites.iter().map(|suite| format!("--test={}", suite.name)));
     let built = suites::build(&mut command, &[], &context.workspace.root)?;
     let limit = Duration::from_secs(tier.limit_s * suites.len() as u64) + STUDY_LIMIT;
+    // An error here is one of the machine; failures of tests are read from the logs.
     run_inside(context, (kernel, 1), &built, (&script(&tier, &suites), limit))?;
     let out = context.workspace.target.join("emulated/out");
     let linux = format!("Linux {}", kernel.version);
@@ -191,6 +201,8 @@ fn run_all(context: &Context, kernel: &Kernel) -> Result<Report, String> {
     let not_run = std::fs::read_to_string(out.join("not-run.log")).unwrap_or_default();
     for line in not_run.lines() {
         let to =
+            // A driver that is expected and missing is a failure, as the test would otherwise never run
+            // anywhere.
             if lacks_unexpectedly(line, kernel) { &mut report.failures } else { &mut report.unavailable };
         to.push(format!("{linux}, {line}"));
     }
@@ -220,6 +232,7 @@ pub(crate) fn ground_rows(context: &Context) -> Result<String, String> {
     run_inside(context, (kernel, 1), &built, (&command, GROUND_LIMIT))?;
     let out = context.workspace.target.join("emulated/out");
     match std::fs::read_to_string(out.join("not-run.log")) {
+        // A missing row would silently lose a line of the page.
         Ok(lacking) if !lacking.is_empty() => Err(lacking),
         _ => files::read(&out.join("rows")),
     }
@@ -274,6 +287,7 @@ fn run_inside(
     machine.run(&out)
 }
 
+/// Without a status the suite did not end, e.g. because the machine was stopped.
 fn status(out: &Path, file: &str, label: &str) -> Option<String> {
     match std::fs::read_to_string(out.join(file)) {
         Ok(code) if code.trim() == "0" => None,

@@ -1,4 +1,9 @@
 //! The initial memory disk of the emulated machine: a kernel's modules, programs that make file systems, the first process, and files of a run.
+//!
+//! ```text
+//! Debian packages -> Tree -> modules kept, depmod -> archive (.cpio, once for each machine)
+//! init, command, megadir, suites, newer C library -> own (.cpio, each run) -> appended: the kernel unpacks both
+//! ```
 
 use std::fs::File;
 use std::io::Write;
@@ -40,6 +45,7 @@ const GROUND_PACKAGES: &[&str] =
     &["gfs2-utils", "ksmbd-tools", "nfs-kernel-server", "ocfs2-tools", "udftools", "util-linux-extra"];
 const GROUND_RELEASE: &str = "trixie";
 
+/// Parts of module paths. All other modules, mostly drivers of hardware, are removed.
 const MODULES: &[&str] = &[
     "/kernel/fs/",
     "/kernel/lib/",
@@ -89,6 +95,8 @@ impl Root {
         self.tree.folder.join("boot").join(format!("vmlinuz-{}", self.release))
     }
 
+    /// An initial memory disk may be several archives, and later ones replace files of earlier ones. So
+    /// only the small one is made for each run.
     pub(super) fn memory_disk(&self, own: &Path, to: &Path) -> Result<(), String> {
         self.take_c_library(own)?;
         files::copy(&self.archive(), to)?;
@@ -122,6 +130,7 @@ impl Root {
         process::output(depmod.arg("-b").arg(folder).arg(&self.release))?;
         let part = folder.with_extension("part");
         self.pack(folder, "bin busybox dev etc lab lib lib64 proc root sbin sys tmp usr", &part)?;
+        // Renamed when complete, so that an interrupted preparation is repeated.
         files::rename(&part, &self.archive())
     }
 
@@ -143,6 +152,7 @@ impl Root {
         Ok(())
     }
 
+    /// busybox of the tree, since the machine may have no cpio.
     fn pack(&self, folder: &Path, paths: &str, to: &Path) -> Result<(), String> {
         let file = File::create(to).map_err(cannot("create", to))?;
         let script = format!("\"$0\" find {paths} | \"$0\" cpio -o -H newc -R 0:0");
@@ -155,6 +165,8 @@ impl Root {
     }
 
     /// For programs built here, if this machine's C library is newer.
+    /// Programs that were linked here need at least this version; the tree's own programs run with any
+    /// later one.
     fn take_c_library(&self, own: &Path) -> Result<(), String> {
         let here = Path::new("/").join(LIBRARIES);
         let (ours, theirs) =

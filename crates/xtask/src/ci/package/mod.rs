@@ -13,6 +13,7 @@ use crate::package::{Packages, Release, lacking_to_link};
 use crate::{files, process};
 use roots::{ROOT, Root, USER};
 
+/// A command in a root directory, and the user who runs it. `about` completes "cannot ...".
 struct Step {
     about: &'static str,
     user: u32,
@@ -119,6 +120,7 @@ fn try_deb(debian: &Path, scratch: &Path, deb: &Path) -> Result<String, String> 
         root.sh(*user, script).map_err(|why| format!("cannot {about}: {why}"))?;
     }
     let left = root.files()?;
+    // Files that the system writes for any package are no rest of this one.
     let left: Vec<&String> = left.difference(&before).filter(|file| !roots::of_the_system(file)).collect();
     if !left.is_empty() {
         return Err(format!("removing it left {left:?}"));
@@ -130,6 +132,7 @@ fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
     let folder = unpack(archive, scratch)?;
     let program = folder.path().join(stem(archive)).join("megadir");
     for user in [ROOT, USER] {
+        // Compared as text: in an empty root there is no shell to compare it.
         let root = Root::empty(scratch)?;
         root.take(&program, "megadir")?;
         for words in ALONE {
@@ -147,6 +150,7 @@ fn try_source(scratch: &Path, packages: &Packages) -> Result<String, String> {
     let folder = unpack(&packages.source, scratch)?;
     let tree = folder.path().join(stem(&packages.source));
     cargo_offline(&tree, folder.path(), &["build", "--package=megadir-cli"])?;
+    // The version must come from the commit in the archive, as there is no git.
     let mut program = Command::new(folder.path().join("target/debug/megadir"));
     let version = process::output(program.arg("version"))?;
     if !version.contains(packages.commit.as_str()) {
@@ -168,6 +172,7 @@ fn try_components(list: &Path) -> Result<String, String> {
     let list: Value =
         serde_json::from_str(&files::read(list)?).map_err(|error| format!("it is not JSON: {error}"))?;
     let components: &[Value] = list["components"].as_array().map_or(&[], Vec::as_slice);
+    // One crate of each layer: our own, a library of Rust, one with C code, one of the command line.
     for name in ["megadir-sys", "parquet", "zstd-sys", "clap"] {
         if !components.iter().any(|component| component["name"] == name) {
             return Err(format!("it lacks {name}"));

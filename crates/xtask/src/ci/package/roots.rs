@@ -1,4 +1,9 @@
 //! Root directories to try packages in: a new Debian, and an empty one. Processes have their own namespaces, so nothing stays mounted.
+//!
+//! ```text
+//! mmdebstrap -> debian-RELEASE.tar (once for each machine) -> unpacked for each try
+//! unshare --mount --pid -> chroot --userspec -> a step; its processes end with it
+//! ```
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,6 +53,7 @@ pub(super) fn debian(folder: &Path) -> Result<PathBuf, String> {
     }
     let part = folder.join(format!("debian-{release}.part.tar"));
     let mut command = Command::new("mmdebstrap");
+    // Nothing needs to survive a power failure, so dpkg does not sync.
     command.args(["--variant=essential", "--quiet", "--dpkgopt=force-unsafe-io", PACKAGES, release]);
     let (status, printed) = process::run_at_most(command.arg(&part).arg(MIRROR), DEBIAN_LIMIT)?;
     process::judge_printed(&command, status, &printed)?;
@@ -55,6 +61,7 @@ pub(super) fn debian(folder: &Path) -> Result<PathBuf, String> {
     Ok(archive)
 }
 
+/// `true` for files that the installation of any package changes.
 pub(super) fn of_the_system(file: &str) -> bool {
     OF_THE_SYSTEM.iter().any(|start| file.starts_with(start))
 }
@@ -64,6 +71,7 @@ pub(super) struct Root {
 }
 
 impl Root {
+    /// One folder that any user may write to; nothing else exists.
     pub(super) fn empty(scratch: &Path) -> Result<Self, String> {
         let root = Self::create(scratch)?;
         let mut command = Command::new("mkdir");
@@ -105,6 +113,7 @@ impl Root {
         words: &[&str],
     ) -> Result<String, String> {
         let mut command = Command::new("unshare");
+        // Killed with its parent, so that a step that exceeds its limit leaves nothing.
         command.args(["--mount", "--pid", "--fork", "--kill-child"]);
         if let Some(proc) = proc {
             command.arg(format!("--mount-proc={}", proc.display()));
@@ -118,6 +127,7 @@ impl Root {
         Ok(printed)
     }
 
+    /// Files of other mounts, such as /proc, are not the package's.
     pub(super) fn files(&self) -> Result<BTreeSet<String>, String> {
         let mut find = Command::new("find");
         let printed = process::output(find.args([".", "-xdev"]).current_dir(self.folder.path()))?;
