@@ -1,14 +1,16 @@
 #!/bin/sh
 # Wrong guess: an option such as --one-file-system keeps a program out of the mounts below a folder, so a tree without mounts is read as a whole with it, too. On overlayfs with layers on two file
 # systems (live systems, overlayroot: squashfs or a disk below, tmpfs above; without xino) only folders have the device number of the mount, files have one of their layer. restic, dar -M,
-# mksquashfs and rdiff-backup compare the number of each file, so they store the folders and no file at all; exit code 0, and only mksquashfs prints a line for each. du -x and ncdu -x count none.
-# GNU tar, rsync, cp, bsdtar, borg and bup compare folders only and store all. Who is hurt: whoever backs up / of such a system with the option that leaves out /proc and /sys: the backup is empty.
-# Root, or user namespaces.
+# mksquashfs and rdiff-backup compare the number of each file, so they store the folders and no file at all; exit code 0, and only mksquashfs prints a line for each. du -x and ncdu -x count none,
+# tmpreaper removes none. GNU find and tar, rsync, cp, bsdtar, borg and bup compare folders only and see all. Who is hurt: whoever backs up / of such a system with the option that leaves out /proc and /sys:
+# the backup has no files. Root, or user namespaces.
 set -eu
 dpkg-query -W -f '${Package} ${Version}\n' borgbackup bup coreutils dar libarchive-tools ncdu rdiff-backup restic rsync squashfs-tools tar | tee /dev/stderr | tr '\n' ' ' | grep -qE \
     '^borgbackup 1\.2\.4-1 bup 0\.33\.7-1[^ ]* coreutils 9\.1-1 dar 2\.7\.8-2[^ ]* libarchive-tools 3\.6\.2-1[^ ]* ncdu 1\.18-[^ ]* rdiff-backup 2\.2\.2-1 restic 0\.14\.0-1[^ ]* rsync [^ ]* squashfs-tools 1:4\.5\.1-1 tar 1\.34[^ ]* $'
 echo "Linux $(uname -r)"
 t=$(mktemp -d); trap 'rm -rf "$t"' EXIT; cd "$t"
+apt-get -qq download tmpreaper=1.6.17 2>/dev/null
+for package in *.deb; do dpkg-deb -x "$package" programs; done; PATH="$t/programs/bin:$t/programs/usr/bin:$t/programs/usr/sbin:$PATH"; export PATH
 cat >run <<'S'
 set -eu
 mkdir lower upper tree; mount -t tmpfs none lower; mount -t tmpfs none upper; mkdir -p upper/files upper/work lower/d/sub
@@ -31,7 +33,10 @@ run mksquashfs mksquashfs tree image -one-file-system -quiet -no-progress; unsqu
 run rdiff-backup rdiff-backup backup --exclude-other-filesystems tree rdiff; find rdiff -path '*rdiff-backup-data*' -prune -o -print >list; report "$name"
 run du du -xa tree; cp messages list; report "$name -x"
 run ncdu ncdu -x -0 -o export tree; grep -v othfs export >list; report "$name -x"
+run find find tree -xdev; cp messages list; report "$name -xdev"
+cp -a tree plain; find tree plain -exec touch -h -d 2020-01-01 {} +
+for folder in plain tree; do run tmpreaper tmpreaper --mtime 1d "$PWD/$folder"; [ ! -s messages ]; find "$folder" >list; report "$name, left in $folder"; done
 S
 user=; [ "$(id -u)" = 0 ] || user=-r
 unshare $user -m sh run
-[ "$(paste -sd, seen)" = '14 0,14 0,14 0,14 0,14 0,14 0,0 0,0 0,0 0,0 0,0 0,0 0' ]
+[ "$(paste -sd, seen)" = '14 0,14 0,14 0,14 0,14 0,14 0,0 0,0 0,0 0,0 0,0 0,0 0,14 0,0 0,14 0' ]
