@@ -1,9 +1,10 @@
-//! Block device below a file system: an image on a loop device, a device in memory, or a user's device.
+//! Block device below a file system: an image on a loop device, a device in memory, a modelled disk, or a user's device.
 //!
 //! ```text
-//! file system      ext4, xfs ...                 (mounted.rs)
-//! Disk             /dev/loopN    /dev/zramN      /dev/sdX of the user
-//! below            image file    memory          nothing that is ours
+//! file system      ext4, xfs ...                                              (mounted.rs)
+//! Disk             /dev/loopN    /dev/zramN      /dev/loopN          /dev/sdX of the user
+//! below            image file    memory          file of the model,  nothing that is ours
+//!                                                above an image
 //! ```
 //!
 //! Direct I/O between the loop device and its image matters for the numbers: without it each block is also
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use megadir_record::DiskCounts;
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{Advice, Mode, OFlags};
@@ -26,7 +28,8 @@ use rustix::fs::{Advice, Mode, OFlags};
 use crate::control::RunControl;
 use crate::memory::{self, Zram};
 use crate::patience::repeat;
-use crate::{LabError, Spec};
+use crate::rotating::{Program, Rotating};
+use crate::{DiskSpec, LabError, Spec};
 
 /// For direct I/O, which needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
@@ -50,6 +53,12 @@ pub struct Disk {
 enum Below {
     Image(Arc<File>),
     Memory(Zram),
+    /// The server is dropped last, since it ends with the file of the model. The image is kept for its size.
+    Rotating {
+        _file: File,
+        server: Rotating,
+        _image: Arc<File>,
+    },
     /// It is the user's.
     Nothing,
 }
@@ -103,6 +112,33 @@ impl Disk {
         Ok(Self { direct_io: Some(true), ..Self::new(path, device, Below::Memory(zram)) })
     }
 
+    /// A modelled disk of `bytes` over an image, with direct I/O: the page cache of a buffered loop device would hide the disk. For
+    /// `directory` and `path` see [`in_memory`](Self::in_memory).
+    pub fn rotating(
+        program: &Program,
+        disk: &DiskSpec,
+        (image, bytes): (Arc<File>, u64),
+        (directory, path): (impl AsFd, &Path),
+        control: RunControl<'_>,
+    ) -> Result<Self, LabError> {
+        let (mut server, file) = Rotating::start(program, disk, (&image, bytes), (directory, path), control)?;
+        let attached = attach(file.as_fd(), 0, true);
+        let LoopDevice { device, path, direct_io } =
+            attached.map_err(LabError::failed("attach a modelled disk to a loop device"))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        server.set_queue(&name, disk)?;
+        let below = Below::Rotating { _file: file, server, _image: image };
+        Ok(Self { direct_io: Some(direct_io), ..Self::new(path, device, below) })
+    }
+
+    /// Counts of a modelled disk since it was made; `None` for another disk.
+    pub fn counts(&self) -> Option<DiskCounts> {
+        match &self.below {
+            Below::Rotating { server, .. } => server.counts(),
+            Below::Image(_) | Below::Memory(_) | Below::Nothing => None,
+        }
+    }
+
     pub fn of_device(path: &Path, device: File) -> Self {
         Self::new(path.to_owned(), device, Below::Nothing)
     }
@@ -111,7 +147,7 @@ impl Disk {
     pub fn compression(&self) -> Option<String> {
         match &self.below {
             Below::Memory(zram) => zram.algorithm(),
-            Below::Image(_) | Below::Nothing => None,
+            Below::Image(_) | Below::Rotating { .. } | Below::Nothing => None,
         }
     }
 
@@ -123,7 +159,7 @@ impl Disk {
                 let used = image.metadata().ok()?.blocks() * 512;
                 Some(self.file_used_max.fetch_max(used, Ordering::Relaxed).max(used))
             }
-            Below::Nothing => None,
+            Below::Rotating { .. } | Below::Nothing => None,
         }
     }
 
@@ -135,7 +171,7 @@ impl Disk {
             Below::Image(image) => image
                 .metadata()
                 .is_ok_and(|status| (status.blocks() * 512).saturating_add(NEARLY_BYTES) > limit_bytes),
-            Below::Nothing => false,
+            Below::Rotating { .. } | Below::Nothing => false,
         }
     }
 

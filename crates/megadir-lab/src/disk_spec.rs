@@ -1,4 +1,4 @@
-//! Specification of the disk below an image: `image`, `memory`, `memory:limit=4G`.
+//! Specification of the disk below an image: `image`, `memory:limit=4G`, `rotating:rpm=5400`.
 //!
 //! The plan holds a disk by its name with all parameters, and the record repeats it, so parsing and
 //! printing are inverse to each other: a record is resumed on the same disk even if a default has changed
@@ -34,6 +34,10 @@ pub struct Parameter {
 pub enum Measure {
     /// Written `512M` or `1T`, powers of 1024.
     Bytes,
+    /// A whole number without a unit.
+    Count,
+    /// Written `8.5`, at most three decimals; in microseconds.
+    Milliseconds,
 }
 
 const KIB: u64 = 1 << 10;
@@ -60,8 +64,44 @@ static MEMORY: DiskKind = DiskKind {
     }],
 };
 
+const fn parameter(
+    name: &'static str,
+    about: &'static str,
+    takes: Measure,
+    default: u64,
+    (least, most): (u64, u64),
+) -> Parameter {
+    Parameter { name, about, takes, default: Some(default), least, most }
+}
+
+/// The defaults are those of a 3.5-inch drive of 1 TB with 7200 revolutions a minute, as its manufacturers publish them.
+pub(crate) static ROTATING: DiskKind = DiskKind {
+    name: "rotating",
+    about: "a MODEL of a rotating disk below an image in the directory of --dir (needs FUSE)",
+    parameters: &[
+        parameter("rpm", "revolutions a minute", Measure::Count, 7200, (1000, 30_000)),
+        parameter("seek_ms", "average seek", Measure::Milliseconds, 8500, (0, 100_000)),
+        parameter("settle_ms", "shortest seek, to the next track", Measure::Milliseconds, 800, (0, 100_000)),
+        parameter(
+            "size",
+            "whole disk; the image lies at its beginning",
+            Measure::Bytes,
+            TIB,
+            (1 << 30, 64 * TIB),
+        ),
+        parameter("queue", "requests from which the disk chooses the next", Measure::Count, 32, (1, 1024)),
+        parameter("rate", "transfer in a second", Measure::Bytes, 172 * MIB, (MIB, TIB)),
+        parameter("cache", "write cache, 0 for none", Measure::Bytes, 64 * MIB, (0, 1 << 30)),
+        parameter("rotational", "1 or 0: how the kernel reports it to programs", Measure::Count, 1, (0, 1)),
+    ],
+};
+
+/// Connections of file systems to their server processes.
+#[cfg(target_os = "linux")]
+pub(crate) const FUSE: &str = "/dev/fuse";
+
 /// The first is the default.
-pub static DISKS: &[&DiskKind] = &[&IMAGE, &MEMORY];
+pub static DISKS: &[&DiskKind] = &[&IMAGE, &MEMORY, &ROTATING];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskSpec {
@@ -130,6 +170,19 @@ impl DiskSpec {
         self.kind == &MEMORY
     }
 
+    /// `true` if its times are those of a model.
+    pub fn is_model(&self) -> bool {
+        self.kind == &ROTATING
+    }
+
+    /// Reason why this machine has no such disk, in words.
+    #[cfg(target_os = "linux")]
+    pub fn unavailable(&self) -> Option<String> {
+        let lacks_fuse = self.is_model() && !std::path::Path::new(FUSE).exists();
+        lacks_fuse
+            .then(|| format!("the model of a rotating disk needs {FUSE} (kernel option CONFIG_FUSE_FS)"))
+    }
+
     /// As a record describes it before it is made.
     pub fn recorded(&self) -> LabDisk {
         LabDisk {
@@ -138,6 +191,7 @@ impl DiskSpec {
             expected_bytes: None,
             compression: None,
             no_zram: None,
+            is_model: self.is_model(),
         }
     }
 }
@@ -174,6 +228,13 @@ impl Measure {
                 let (digits, unit) = unit.map_or((text, 1), |(_, unit)| (&text[..text.len() - 1], *unit));
                 whole(digits)?.checked_mul(unit)
             }
+            Self::Count => whole(text),
+            Self::Milliseconds => {
+                let (before, after) = text.split_once('.').unwrap_or((text, "0"));
+                let places = u32::try_from(after.len()).ok().filter(|places| (1..=3).contains(places))?;
+                let after = whole(after)? * 10_u64.pow(3 - places);
+                whole(before)?.checked_mul(1000)?.checked_add(after)
+            }
         }
     }
 
@@ -183,6 +244,11 @@ impl Measure {
                 Some((letter, unit)) => format!("{}{letter}", value / unit),
                 None => value.to_string(),
             },
+            Self::Count => value.to_string(),
+            Self::Milliseconds => {
+                let text = format!("{}.{:03}", value / 1000, value % 1000);
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
         }
     }
 }
@@ -213,6 +279,8 @@ impl Measure {
     fn example(self) -> &'static str {
         match self {
             Self::Bytes => "SIZE",
+            Self::Count => "N",
+            Self::Milliseconds => "MS",
         }
     }
 }
@@ -229,6 +297,13 @@ mod tests {
             assert_eq!(DiskSpec::parse(&parsed.to_string()).unwrap(), parsed);
         }
         assert_eq!(DiskSpec::parse("memory:limit=1048576k").unwrap().value("limit"), Some(1 << 30));
+        let rotating = DiskSpec::parse("rotating:seek_ms=3.4,rpm=15000").unwrap();
+        assert_eq!(
+            rotating.to_string(),
+            "rotating:rpm=15000,seek_ms=3.4,settle_ms=0.8,size=1T,queue=32,rate=172M,cache=64M,rotational=1"
+        );
+        assert_eq!(DiskSpec::parse(&rotating.to_string()).unwrap(), rotating);
+        assert_eq!((rotating.value("seek_ms"), rotating.value("cache")), (Some(3400), Some(64 << 20)));
         assert_eq!(DiskSpec::default(), DiskSpec::parse("image").unwrap());
     }
 
@@ -247,6 +322,11 @@ mod tests {
                 "memory:limit=99999999999999999999T",
                 "'memory:limit=99999999999999999999T': 'limit=': expected",
             ),
+            ("rotating:rpm=0", "'rotating:rpm=0': 'rpm=': expected 1000 to 30000"),
+            ("rotating:seek_ms=8.5ms", "'rotating:seek_ms=8.5ms': 'seek_ms=': expected 0 to 100"),
+            ("rotating:seek_ms=1.2345", "'rotating:seek_ms=1.2345': 'seek_ms=': expected 0 to 100"),
+            ("rotating:cache=", "'rotating:cache=': 'cache=': expected 0 to 1G"),
+            ("rotating:rotational=2", "'rotating:rotational=2': 'rotational=': expected 0 to 1"),
             ("memory:limit=1G,limit=2G", "'memory': 'limit' is given twice"),
         ] {
             let error = DiskSpec::parse(text).unwrap_err();

@@ -9,6 +9,7 @@
 //! | `disk_spec.rs` | `memory:limit=4G`, and one row per kind of disk below an image |
 //! | `disk.rs`, `image.rs`, `device.rs` | an image on a loop device; checks that a user's device may be erased |
 //! | `memory.rs`, `memory.sh` | devices in memory, which a keeper removes when the run ends |
+//! | `rotating/` | a model of a rotating disk: its timing, and the process that serves it |
 //! | `mount.rs`, `mounted.rs` | mounts in a private namespace; a mounted file system, removed on drop |
 //! | `patience.rs` | attempts that are repeated while other programs hold a device or a mount |
 //! | `program.rs`, `keeper.sh` | mkfs and FUSE servers that end with the run |
@@ -46,6 +47,8 @@ mod mounted;
 mod patience;
 #[cfg(target_os = "linux")]
 pub mod program;
+#[cfg(target_os = "linux")]
+pub mod rotating;
 mod spec;
 mod table;
 

@@ -1,10 +1,12 @@
 //! Mounting with the options of mount(8) in a namespace of its own, and unmounting file systems that others
 //! hold for a moment.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::CString;
+use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -68,10 +70,23 @@ fn split(options: &[String]) -> (MountFlags, CString) {
     (flags, CString::new(others.join(",")).unwrap_or_default())
 }
 
+type Job = Box<dyn FnOnce() + Send>;
+
 thread_local! {
     // A mount namespace belongs to a thread, not to the process: unshare(2) changes only the calling thread
     // and the threads that it starts later.
-    static ENTERED: Cell<bool> = const { Cell::new(false) };
+    /// Leads to a thread that stays in the namespace that this thread had before it entered its own. That thread ends with this one,
+    /// which owns the sender.
+    static OUTSIDE: RefCell<Option<Sender<Job>>> = const { RefCell::new(None) };
+}
+
+/// Calls `work` on a thread outside of the run's own mount namespace; here, if this thread has not entered one.
+pub(crate) fn outside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let Some(jobs) = OUTSIDE.with_borrow(Clone::clone) else { return Ok(work()) };
+    let (sender, result) = channel();
+    let ended = || io::Error::other("the thread outside of the mount namespace has ended");
+    jobs.send(Box::new(move || drop(sender.send(work())))).map_err(|_| ended())?;
+    result.recv().map_err(|_| ended())
 }
 
 pub fn may_mount() -> bool {
@@ -80,17 +95,23 @@ pub fn may_mount() -> bool {
 
 /// Enters the run's own mount namespace, once in each thread that opens a lab. Other processes do not see or hold later mounts.
 pub fn enter_namespace() -> Result<(), LabError> {
-    if ENTERED.get() {
+    if OUTSIDE.with_borrow(Option::is_some) {
         return Ok(());
     }
     if !may_mount() {
         return Err(LabError::Privileges);
     }
+    let (sender, jobs) = channel::<Job>();
+    let stays = std::thread::Builder::new().name("megadir-outside".into());
+    // Started before this thread leaves the namespace, which it keeps.
+    stays
+        .spawn(move || jobs.into_iter().for_each(|job| job()))
+        .map_err(LabError::failed("start a thread"))?;
     megadir_sys::process::own_mounts().map_err(LabError::failed("enter a mount namespace"))?;
     // Shared propagation would also mount everything in the parent namespace.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(LabError::failed("make the mount namespace private"))?;
-    ENTERED.set(true);
+    OUTSIDE.set(Some(sender));
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use megadir_record::{FsId, LabDisk, LabFileSystem, Place};
+use megadir_record::{DiskCounts, FsId, LabDisk, LabFileSystem, Place};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -228,6 +228,16 @@ impl Mounted {
     pub fn exceeded_memory(&self) -> Option<u64> {
         let limit_bytes = self.below.as_ref()?.memory_bytes?;
         self.disk_in_memory()?.is_full(limit_bytes).then_some(limit_bytes)
+    }
+
+    /// `true` if the server of its modelled disk has ended, so that nothing is read or written any more.
+    pub fn has_lost_disk(&self) -> bool {
+        self.below.as_ref().is_some_and(|below| below.is_model) && self.disk_counts().is_none()
+    }
+
+    /// Counts of its modelled disk since it was made; `None` on another disk.
+    pub fn disk_counts(&self) -> Option<DiskCounts> {
+        self.disk.as_ref()?.counts()
     }
 
     fn disk_in_memory(&self) -> Option<&Disk> {

@@ -17,7 +17,7 @@ use rustix::fs::MemfdFlags;
 
 use crate::control::RunControl;
 use crate::table::Entry;
-use crate::{LabError, Spec};
+use crate::{LabError, Spec, mount};
 
 /// May be missing from the caller's PATH.
 const FOLDERS: [&str; 7] = [
@@ -48,8 +48,38 @@ impl Running {
     /// with the calling thread, with input it outlives the thread until the input is closed.
     pub(crate) fn start(name: &str, arguments: &[&OsStr], input: Option<PipeReader>) -> io::Result<Self> {
         let path = find(name).ok_or(io::ErrorKind::NotFound)?;
-        // A pipe would fill up, since it is read only at the end.
-        let output = File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?);
+        let output = Self::own_output()?;
+        let mut command = Self::command(&path, arguments, &output)?;
+        match input {
+            Some(input) => _ = command.stdin(input),
+            None => megadir_sys::child::dies_with_parent(&mut command),
+        }
+        Ok(Self { child: command.spawn()?, output })
+    }
+
+    /// Starts the program `path` as [`start`](Self::start) does, but in the mount namespace that this thread had before
+    /// [`enter_namespace`](mount::enter_namespace), so that the program keeps no mount of the run alive. It outlives the run
+    /// until `input` is closed. `connection` becomes its standard output and is closed here.
+    pub(crate) fn start_outside(
+        path: &Path,
+        arguments: &[&OsStr],
+        input: PipeReader,
+        connection: File,
+    ) -> io::Result<Self> {
+        let output = Self::own_output()?;
+        let mut command = Self::command(path, arguments, &output)?;
+        command.stdin(input).stdout(connection);
+        // The command owns the connection, and is dropped there.
+        let child = mount::outside(move || command.spawn())??;
+        Ok(Self { child, output })
+    }
+
+    /// Not a pipe, which would fill up, since it is read only at the end.
+    fn own_output() -> io::Result<File> {
+        Ok(File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?))
+    }
+
+    fn command(path: &Path, arguments: &[&OsStr], output: &File) -> io::Result<Command> {
         let mut command = Command::new(path);
         command
             .args(arguments)
@@ -62,11 +92,7 @@ impl Running {
             // The run handles Ctrl-C.
             // A process group of its own keeps the terminal from sending it SIGINT too.
             .process_group(0);
-        match input {
-            Some(input) => _ = command.stdin(input),
-            None => megadir_sys::child::dies_with_parent(&mut command),
-        }
-        Ok(Self { child: command.spawn()?, output })
+        Ok(command)
     }
 
     pub(crate) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {

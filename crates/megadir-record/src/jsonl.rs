@@ -18,7 +18,7 @@ use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
 use crate::machine::{FsId, LabMount, Machine, Pressure};
 use crate::plan::Plan;
 use crate::ranks::Ranks;
-use crate::sample::{Sample, VoidReason};
+use crate::sample::{DiskCounts, Sample, VoidReason};
 
 pub use reader::{Cut, ReadError, Record, read, read_partly};
 pub use writer::{Chain, Writer};
@@ -107,12 +107,15 @@ pub struct End {
     pub disks: Vec<DiskUse>,
 }
 
-/// Memory that a disk has taken during the run.
+/// Use of a disk during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskUse {
     /// File system on the disk.
     pub on: FsId,
-    /// Most memory at a time, bytes.
+    /// Most memory at a time, bytes; `None` if it is not in memory.
     pub memory_bytes_max: Option<u64>,
+    /// Work of a modelled disk, with making the data; `None` of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<DiskCounts>,
 }

@@ -47,7 +47,7 @@ pub use plan::{
     Work,
 };
 pub use ranks::{HostWork, Mount, RankTimes, Ranks};
-pub use sample::{Counted, Latency, Phase, Refused, Sample, Since, VoidReason};
+pub use sample::{Counted, DiskCounts, Latency, Phase, Refused, Sample, Since, VoidReason};
 #[doc(hidden)] // for `named!`
 pub use serde::{Deserialize, Serialize};
 

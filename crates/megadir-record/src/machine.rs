@@ -166,7 +166,7 @@ pub struct LabFileSystem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabDisk {
-    /// As in `--disk`, with every parameter, e.g. `memory`.
+    /// As in `--disk`, with every parameter, e.g. `memory` or `rotating:rpm=7200,seek_ms=8.5` and so on.
     pub name: String,
     /// Most memory that it may take, bytes; `None` before it is planned, or if it is not in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,6 +174,9 @@ pub struct LabDisk {
     /// Memory that the plan expects it to take, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_bytes: Option<u64>,
+    /// `true` if its times are those of a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_model: bool,
     /// Algorithm that it compresses with, e.g. `lzo-rle`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<String>,

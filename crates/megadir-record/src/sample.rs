@@ -45,6 +45,9 @@ pub struct Sample {
     /// Boxed, as `ranks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Latency>>,
+    /// Work of a modelled disk during the block. Boxed, as `ranks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Box<DiskCounts>>,
     /// Set if the round was voided; its samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
@@ -52,6 +55,35 @@ pub struct Sample {
     /// that were done. From then on the arm is skipped, together with [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Box<Refused>>,
+}
+
+/// Work of a modelled disk, as the model counts it. On a rotating disk the seeks decide, and they depend on programs and file systems
+/// much more than on the machine, so records keep them beside the times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskCounts {
+    /// Reads and writes that reached the disk.
+    pub requests: u64,
+    /// Positionings of the head; requests that follow the one before need none.
+    pub seeks: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    /// Time in which the head was positioned, read or wrote, nanoseconds.
+    pub busy_ns: u64,
+}
+
+impl DiskCounts {
+    /// Work between an earlier reading of the same disk and this one.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(before.requests),
+            seeks: self.seeks.saturating_sub(before.seeks),
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
+            busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
+        }
+    }
 }
 
 /// Results of one operation, to show that arms did the same work.

@@ -31,8 +31,13 @@ pub fn file_system_facts(
         true => disk.clone().without_zram(lab::no_zram_for(&specs)),
         false => disk.clone(),
     };
+    if let Some(reason) = disk.unavailable() {
+        return Err(LabError::Unavailable { name: disk.kind.name.to_owned(), reason });
+    }
     let lab = Lab::open(directory, control)?;
-    let probed = lab::probe(&lab, &specs, disk, control, look);
+    // On a modelled disk that would take seconds, and find the same.
+    let probed_on = if disk.is_model() { &DiskSpec::default() } else { disk };
+    let probed = lab::probe(&lab, &specs, probed_on, control, look);
     let closed = lab.close(control);
     let probed = probed?;
     closed?;
@@ -41,7 +46,7 @@ pub fn file_system_facts(
     let opened = os::open_directory(directory).map_err(LabError::failed(doing.clone()))?;
     let space = os::space(opened.at()).map_err(LabError::failed(doing))?;
     let kind = host::file_system(opened.at()).kind;
-    let never_cold = (is_memory(&kind) && !disk.is_in_memory()).then(|| {
+    let never_cold = (is_memory(&kind) && disk.is_default()).then(|| {
         format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
     });
     let mut file_systems = Vec::new();
@@ -56,7 +61,14 @@ pub fn file_system_facts(
                 Some(reason) if device.is_none() => without_cold(found.caches, reason),
                 _ => found.caches,
             },
-            file_system: LabFileSystem { place, ..found.file_system },
+            file_system: LabFileSystem {
+                disk: match &place {
+                    Place::Image { .. } if disk.is_model() => Some(disk.recorded()),
+                    _ => found.file_system.disk,
+                },
+                place,
+                ..found.file_system
+            },
             bytes_max,
             ..found
         });

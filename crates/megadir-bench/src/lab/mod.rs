@@ -7,6 +7,7 @@
 //! | mount | it is in the run's own mount namespace (`megadir_lab::mount`) |
 //! | processes that would hold it | the kernel kills workers and mkfs with the thread that started them, a keeper kills FUSE servers (`server` of `megadir_lab`) |
 //! | loop device | detaches itself with its last opener (`megadir_lab::Disk`) |
+//! | server of a modelled disk | it ends with its last open file, which the loop device holds (`megadir_lab::rotating`) |
 //! | device in memory | a keeper removes it; if that is killed too, the next run does (`megadir_lab::memory`) |
 //! | image | it has no name (`O_TMPFILE`), or loses its name at once (`megadir_lab::make_image`) |
 //! | mount points | they are in a directory with the marker of `workspace`, which the next run removes |
@@ -46,6 +47,18 @@ pub(crate) use open::{SPARE_BYTES, memory_for_disks};
 pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Cold, Lab, Mounted, survey};
+
+/// Word after those of a worker's command: the process serves a modelled disk.
+pub const SERVES_DISK: &str = "disk";
+
+/// Serves a modelled disk until its last file is closed: standard input is a pipe of the run, standard output the connection to the kernel.
+/// Errors: unusable words or image, a refused connection.
+#[cfg(target_os = "linux")]
+pub fn serve_disk(words: &[std::ffi::OsString]) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    let connection = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    megadir_lab::rotating::serve(words, connection, io::stdin())
+}
 
 /// Availability of a file system of the table. `proven` describes one that was made and mounted;
 /// without the privileges for that, only the presence of drivers and programs was checked.

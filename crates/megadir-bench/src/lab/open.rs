@@ -11,18 +11,20 @@
 //! fit now would fill the disk together later, and all of them would fail in the middle of the run.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use megadir_lab::rotating::Program;
 use megadir_lab::{
     Backing, Disk, DiskSpec, LabError, Mounted, Spec, device, make_image, missing, mount, tool,
 };
 use megadir_record::{FsId, LabFileSystem};
 
-use super::{Fact, Survey, clean};
+use super::{Fact, SERVES_DISK, Survey, clean};
 use crate::control::RunControl;
 use crate::os;
 use crate::workspace::{Leftovers, Workspace};
@@ -40,6 +42,8 @@ pub struct Lab {
     /// Each with the upper bound of bytes written to it.
     images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
+    /// Serves modelled disks; without it there are none.
+    server: Option<Program>,
 }
 
 impl Lab {
@@ -57,7 +61,18 @@ impl Lab {
             leftovers,
             images: RefCell::default(),
             made: Cell::new(0),
+            server: None,
         })
+    }
+
+    /// Names the program and the first arguments of worker processes, which also serve modelled disks.
+    #[must_use]
+    pub fn served_by(mut self, worker: Option<(PathBuf, Vec<OsString>)>) -> Self {
+        self.server = worker.map(|(path, mut arguments)| {
+            arguments.push(OsString::from(SERVES_DISK));
+            Program { path, arguments }
+        });
+        self
     }
 
     pub fn leftovers(&self) -> &Leftovers {
@@ -96,7 +111,7 @@ impl Lab {
                 let sizes = (*bytes, *written_bytes);
                 Disk::in_memory(directory, sizes, (spec, disk.no_zram.as_ref()), control).map(Some)
             }
-            Backing::Image { bytes, written_bytes, .. } => {
+            Backing::Image { bytes, written_bytes, disk } => {
                 let mut images = self.images.borrow_mut();
                 images.retain(|(image, _)| image.strong_count() > 0);
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
@@ -105,10 +120,30 @@ impl Lab {
                 let image = make_image(workspace, *bytes).map_err(LabError::failed("create an image"))?;
                 let image = Arc::new(image);
                 images.push((Arc::downgrade(&image), *written_bytes));
+                if disk.is_model() {
+                    return self.modelled(disk, (image, *bytes), workspace, control).map(Some);
+                }
                 let attached = Disk::attach(image, spec.takes_large_sectors());
                 attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
             }
             Backing::Device { path, erase } => device::open(spec, path, *erase, control).map(Some),
+        }
+    }
+
+    fn modelled(
+        &self,
+        disk: &DiskSpec,
+        image: (Arc<File>, u64),
+        workspace: &Workspace,
+        control: RunControl<'_>,
+    ) -> Result<Disk, LabError> {
+        let unavailable = |reason: String| LabError::Unavailable { name: disk.kind.name.to_owned(), reason };
+        match (disk.unavailable(), &self.server) {
+            (Some(reason), _) => Err(unavailable(reason)),
+            (None, None) => Err(unavailable("no program of this process serves it".into())),
+            (None, Some(program)) => {
+                Disk::rotating(program, disk, image, (workspace, workspace.path()), control)
+            }
         }
     }
 

@@ -4,10 +4,11 @@
 //! be wrong. The signatures repeat the ones of `open.rs` and of `megadir_lab`, so that the engine has no
 //! conditions for systems.
 
+use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use megadir_record::{FsId, LabFileSystem};
+use megadir_record::{DiskCounts, FsId, LabFileSystem};
 
 use super::{Backing, LabError, Spec, Survey};
 use crate::control::RunControl;
@@ -46,6 +47,11 @@ impl Lab {
         refused()
     }
 
+    #[must_use]
+    pub fn served_by(self, _: Option<(PathBuf, Vec<OsString>)>) -> Self {
+        self
+    }
+
     pub fn leftovers(&self) -> &Leftovers {
         match *self {}
     }
@@ -73,6 +79,14 @@ impl Mounted {
     }
 
     pub fn memory_used_max(&self) -> Option<u64> {
+        match *self {}
+    }
+
+    pub fn has_lost_disk(&self) -> bool {
+        match *self {}
+    }
+
+    pub fn disk_counts(&self) -> Option<DiskCounts> {
         match *self {}
     }
 

@@ -222,8 +222,10 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     };
     // Of the room, which is space of a directory, or memory.
     let taken = |place: usize, keeps: bool| match &parts[place].found.file_system.disk {
-        Some(disk) => in_memory(&needs[place], parts[place].spec, disk, bytes(place, keeps), keeps),
-        None => bytes(place, keeps),
+        Some(disk) if !disk.is_model => {
+            in_memory(&needs[place], parts[place].spec, disk, bytes(place, keeps), keeps)
+        }
+        _ => bytes(place, keeps),
     };
     let on_images = |place: &usize| matches!(parts[*place].found.file_system.place, Place::Image { .. });
     let all: Vec<usize> = (0..parts.len()).collect();
@@ -255,7 +257,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         }
         let enough = least.saturating_mul(4).max(ROOMY_BYTES);
         let mut shared = (share >> 20 << 20).min(most).min(enough).max(least);
-        if let Some(disk) = &mut plan.file_systems[index].disk {
+        if let Some(disk) = plan.file_systems[index].disk.as_mut().filter(|disk| !disk.is_model) {
             let expected = taken(index, keeps);
             let (stated, room) = (stated(disk), (all_expected, room_bytes));
             too_small.extend(beyond(stated, expected, room).map(|why| (FsId(index as u32), why)));

@@ -81,11 +81,13 @@ pub(crate) fn run_block(
     let work_block = before.block_in(directory);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
+    let disk_before = round_dirs.disk_counts(block.arm);
     let used_before = process_usage();
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(used_before);
+    let disk = disk_before.and_then(|before| Some(round_dirs.disk_counts(block.arm)?.since(before)));
     let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
     let off = |change| files.map_or(Ok(0), |files| files_off(files, change, directory.at(), control));
     let (counted, refused) = match worked {
@@ -125,6 +127,7 @@ pub(crate) fn run_block(
             .latency()
             .filter(|_| block.phase == Phase::Measure && refused.is_none())
             .map(Box::new),
+        disk: disk.map(Box::new),
         voided: None,
         refused: refused.map(Box::new),
     })

@@ -14,7 +14,7 @@
 //! ```
 
 use megadir::Dir;
-use megadir_record::{Arm, ArmId, DataId, FileOperation, Order, Place, Plan, UsedByArms, Work};
+use megadir_record::{Arm, ArmId, DataId, DiskCounts, FileOperation, Order, Place, Plan, UsedByArms, Work};
 
 use super::RunError;
 use crate::cache::Directories;
@@ -102,6 +102,11 @@ impl<'a> RoundDirs<'a> {
 
     pub(crate) fn of(&self, arm: ArmId) -> &Dir {
         self.data_dirs.of(self.data_of(arm))
+    }
+
+    /// Counts of the modelled disk below an arm's data since the disk was made; `None` on another disk.
+    pub(crate) fn disk_counts(&self, arm: ArmId) -> Option<DiskCounts> {
+        self.data_dirs.volumes.disk_counts(&self.plan.data[self.data_of(arm).0 as usize])
     }
 
     /// Prepares the file systems for the next block. Between arms with the same operation nothing is

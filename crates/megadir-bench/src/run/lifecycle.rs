@@ -200,10 +200,12 @@ impl Prepared<'_> {
     /// File systems on images without space to grow, or on disks at the limit of their memory, only report `EIO`.
     fn of_images(&self, error: RunError) -> RunError {
         let error = self.volumes.explained(error);
-        if matches!(error, RunError::MemoryFull { .. }) {
+        if matches!(error, RunError::MemoryFull { .. } | RunError::DiskLost { .. }) {
             return error;
         }
-        let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. }) && of.disk.is_none();
+        let on_image = |of: &LabFileSystem| {
+            matches!(of.place, Place::Image { .. }) && of.disk.as_ref().is_none_or(|disk| disk.is_model)
+        };
         let full = self.plan.file_systems.iter().any(on_image)
             && os::space(self.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
         match full {

@@ -172,6 +172,12 @@ pub enum RunError {
         /// Failure that this caused, if it did.
         error: Option<Box<Self>>,
     },
+    #[error("{}the process that serves the modelled disk of {name} has ended; was it killed?", before(.error.as_deref()))]
+    DiskLost {
+        name: String,
+        /// Failure that this caused, if it did.
+        error: Option<Box<Self>>,
+    },
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]

@@ -71,7 +71,7 @@ pub(crate) fn measure(
         round_dirs.enter(&order, block.place as usize)?;
         let sample =
             run_block(plan, &mut works, &mut round_dirs, &block, prepared.zero_ns).map_err(failed)?;
-        round_dirs.data_dirs.volumes.check_memory()?;
+        round_dirs.data_dirs.volumes.check_disks()?;
         let sample = Sample { epoch: *epoch, ..sample };
         if let Some(text) = record_sample((plan, truths), &sample, &mut works.caches, listeners)? {
             prepared.unequal_blocks += 1;

@@ -103,7 +103,10 @@ pub(crate) fn prepare<'a>(
     let (mut volumes, plan) = match plan.file_systems.is_empty() {
         true => (Volumes::named(&path, open()?), plan),
         false if plan.compares_directories() => (Volumes::directories(&plan)?, plan),
-        false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
+        false => {
+            let place = (path.as_path(), worker.as_ref());
+            Volumes::mount(plan, place, request.erase_device, control, &mut notes)?
+        }
     };
     // The lab has its own mount namespace, where earlier descriptors belong to no mount.
     let directory = open()?;
@@ -116,7 +119,7 @@ pub(crate) fn prepare<'a>(
             }
         }
         let made = volumes.make_workspaces().and_then(|()| build(&plan, &volumes, control, listeners));
-        match made.and_then(|made| volumes.check_memory().map(|()| made)) {
+        match made.and_then(|made| volumes.check_disks().map(|()| made)) {
             Ok(made) => {
                 notes.extend((!made.written).then(not_written_back));
                 (data, usages, built) = (made.directories, made.usages, Some(made.built));

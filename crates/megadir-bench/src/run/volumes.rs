@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, DiskUse, FsId, LabFileSystem, LabMount, Note, Place, Plan};
+use megadir_record::{Data, DataId, DiskCounts, DiskUse, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 
 use super::RunError;
 use crate::control::RunControl;
 use crate::host;
+use crate::kind::WorkerCommand;
 use crate::lab::{Backing, DiskSpec, Lab, LabError, Mounted, Spec};
 use crate::note::NoteKind;
 use crate::os::{At, write_back};
@@ -119,12 +120,13 @@ impl Volumes {
     /// is kept too, for the report to compare.
     pub(crate) fn mount(
         plan: Plan,
-        path: &Path,
+        (path, worker): (&Path, Option<&WorkerCommand>),
         erase_device: bool,
         control: RunControl<'_>,
         notes: &mut Vec<Note>,
     ) -> Result<(Self, Plan), RunError> {
-        let lab = Lab::open(path, control)?;
+        let command = worker.map(|worker| (worker.program.clone(), worker.arguments.clone()));
+        let lab = Lab::open(path, control)?.served_by(command);
         notes.extend(notes_on(lab.leftovers()));
         let (mut mounts, mut unavailable) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {
@@ -184,34 +186,50 @@ impl Volumes {
 
     pub(crate) fn disks(&self) -> Vec<DiskUse> {
         let used = |volume: &Volume| {
-            let memory_bytes_max = volume.mounted.as_ref()?.memory_used_max()?;
-            Some(DiskUse { on: volume.on?, memory_bytes_max: Some(memory_bytes_max) })
+            let mounted = volume.mounted.as_ref()?;
+            let (memory_bytes_max, counts) = (mounted.memory_used_max(), mounted.disk_counts());
+            let is_known = memory_bytes_max.is_some() || counts.is_some();
+            Some(DiskUse { on: volume.on.filter(|_| is_known)?, memory_bytes_max, counts })
         };
         self.all.iter().filter_map(used).collect()
     }
 
-    /// Fails if a disk in memory has refused writes: the kernel reports that only to programs that wait for them.
-    pub(crate) fn check_memory(&self) -> Result<(), RunError> {
-        match self.exceeded() {
-            Some((name, limit_bytes)) => Err(RunError::MemoryFull { name, limit_bytes, error: None }),
+    /// Counts of the modelled disk below a data set since the disk was made; `None` on another disk.
+    pub(crate) fn disk_counts(&self, data: &Data) -> Option<DiskCounts> {
+        self.of(data).mounted.as_ref()?.disk_counts()
+    }
+
+    /// Fails if a disk that the run made has refused writes: the kernel reports that only to programs that wait for them.
+    pub(crate) fn check_disks(&self) -> Result<(), RunError> {
+        match self.failed_disk() {
+            Some(fault) => Err(fault(None)),
             None => Ok(()),
         }
     }
 
-    /// The error, with its cause if a disk in memory has refused writes: file systems only report `EIO`.
+    /// The error, with its cause if a disk that the run made has failed: file systems only report `EIO`.
     pub(crate) fn explained(&self, error: RunError) -> RunError {
-        match (self.exceeded(), error) {
-            (_, error @ (RunError::Interrupted | RunError::MemoryFull { .. })) | (None, error) => error,
-            (Some((name, limit_bytes)), error) => {
-                RunError::MemoryFull { name, limit_bytes, error: Some(Box::new(error)) }
-            }
+        match (self.failed_disk(), error) {
+            (
+                _,
+                error @ (RunError::Interrupted | RunError::MemoryFull { .. } | RunError::DiskLost { .. }),
+            )
+            | (None, error) => error,
+            (Some(fault), error) => fault(Some(Box::new(error))),
         }
     }
 
-    fn exceeded(&self) -> Option<(String, u64)> {
+    /// Makes an error of the first disk in memory that has exceeded its limit, or the first modelled disk without a server, and of the
+    /// failure that it caused, if it did.
+    fn failed_disk(&self) -> Option<impl FnOnce(Option<Box<RunError>>) -> RunError> {
         self.all.iter().find_map(|volume| {
             let mounted = volume.mounted.as_ref()?;
-            Some((mounted.spec().to_string(), mounted.exceeded_memory()?))
+            let (name, exceeded) = (mounted.spec().to_string(), mounted.exceeded_memory());
+            let fault = move |error| match exceeded {
+                Some(limit_bytes) => RunError::MemoryFull { name, limit_bytes, error },
+                None => RunError::DiskLost { name, error },
+            };
+            (exceeded.is_some() || mounted.has_lost_disk()).then_some(fault)
         })
     }
 

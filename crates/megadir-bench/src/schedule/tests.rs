@@ -33,6 +33,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
         system_ns: 0,
         read_bytes: None,
         peak_bytes: None,
+        disk: None,
         ranks: None,
         counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
         latency: None,

@@ -1,10 +1,10 @@
 //! Record with all kinds of lines, as written by a run.
 
 use megadir_record::{
-    Arm, ArmId, Axes, Built, BuiltAged, BuiltSet, CacheState, Counted, Data, DataId, DataSource, Delay, End,
-    Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
-    Phase, Plan, Preset, Pressure, Published, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
-    UsedByArms, VoidReason, Work, Writer,
+    Arm, ArmId, Axes, Built, BuiltAged, BuiltSet, CacheState, Counted, Data, DataId, DataSource, Delay,
+    DiskCounts, End, Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme,
+    Note, Order, Phase, Plan, Preset, Pressure, Published, Role, Rules, Sample, SelfCheck, Since, Stage,
+    Stop, Used, UsedByArms, VoidReason, Work, Writer,
 };
 
 fn pressure() -> Pressure {
@@ -191,6 +191,13 @@ pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
         system_ns: 500,
         read_bytes: None,
         peak_bytes: None,
+        disk: Some(Box::new(DiskCounts {
+            requests: 7,
+            seeks: 3,
+            read_bytes: 8192,
+            written_bytes: 0,
+            busy_ns: 25_000_000,
+        })),
         ranks: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
         latency: (arm == 1).then(|| Box::new(latency())),

@@ -305,6 +305,10 @@ impl Judge<'_> {
     /// The source used hard disks: notes if none rotates here or that is unknown.
     fn disks(&self) -> Option<String> {
         let machine = &self.summary.machine;
+        // The first lines of the report name the model.
+        if self.summary.file_systems.iter().any(|of| of.disk.as_ref().is_some_and(|disk| disk.is_model)) {
+            return None;
+        }
         let why = match (&machine.hypervisor, self.turns()) {
             // A virtual machine's disks may claim to be anything.
             (Some(_), _) => "a virtual machine does not know whether its disks turn",

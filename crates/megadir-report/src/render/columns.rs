@@ -152,6 +152,17 @@ pub const COLUMNS: &[Column] = &[
         "bytes that the process had read from devices in the block; empty where that is not known",
         |row| optional(row.sample.read_bytes),
     ),
+    number(
+        "disk_requests",
+        "requests to a modelled disk in the block; this and the next two empty on other disks",
+        |row| optional(row.sample.disk.as_ref().map(|disk| disk.requests)),
+    ),
+    number("disk_seeks", "positionings of the modelled disk's head", |row| {
+        optional(row.sample.disk.as_ref().map(|disk| disk.seeks))
+    }),
+    number("disk_busy_ns", "time in which the modelled disk's head was positioned, read or wrote", |row| {
+        optional(row.sample.disk.as_ref().map(|disk| disk.busy_ns))
+    }),
     number("peak_bytes", "peak memory of the process that did the work; empty where megadir did it", |row| {
         optional(row.sample.peak_bytes)
     }),

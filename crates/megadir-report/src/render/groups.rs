@@ -16,8 +16,8 @@ use super::grid::{Bars, Column, Grid, SHARE, Text, headings};
 use super::operations::{self, bounds};
 use super::paint::{intervals, outcome};
 use crate::summary::{
-    ArmSummary, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Interval,
-    Outcome, PairRow, Pairs, Summary, Verdict, rounds_for_interval,
+    ArmSummary, Comparison, Contrast, Decomposition, DiskWork, Factor, Figure, GroupReading, GroupSummary,
+    Interval, Outcome, PairRow, Pairs, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -44,20 +44,39 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
         "system", "calls", "entries", "text",
     ];
     let memory = summary.arms.iter().any(has_peak).then_some("memory");
-    let columns = HEADINGS.into_iter().chain(memory).map(|heading| Column::right(heading, 1));
+    let is_modelled = summary.arms.iter().any(has_disk_work);
+    let disk = ["requests", "seeks", "seeks an entry", "disk busy"].into_iter().filter(|_| is_modelled);
+    let columns = HEADINGS.into_iter().chain(memory).chain(disk).map(|heading| Column::right(heading, 1));
     let legend = format!(
         "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
         text::chosen(summary.rules.confidence)
     );
     let columns = std::iter::once(Column::left("arm", 0)).chain(columns).collect();
-    Grid::new(columns, summary.arms.iter().map(arm_row).collect(), legend)
+    let row = |arm| arm_row(arm, memory.is_some());
+    Grid::new(columns, summary.arms.iter().map(row).collect(), legend)
 }
 
 fn has_peak(arm: &ArmSummary) -> bool {
     arm.timing.as_ref().is_some_and(|timing| timing.peak_bytes.is_some())
 }
 
-fn arm_row(arm: &ArmSummary) -> Vec<Text> {
+fn has_disk_work(arm: &ArmSummary) -> bool {
+    arm.timing.as_ref().is_some_and(|timing| timing.disk.is_some())
+}
+
+/// Three digits, since a seek for a thousand entries and a thousand seeks for one are both usual.
+fn few(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        _ if value >= 100.0 => text::count(value.round() as u64),
+        _ => {
+            let decimals = (2 - value.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{value:.decimals$}")
+        }
+    }
+}
+
+fn arm_row(arm: &ArmSummary, memory: bool) -> Vec<Text> {
     // An arm without rounds has its name and zero rounds; the other fields are missing, not empty.
     let mut row = vec![arm.planned.name.clone(), arm.rounds.to_string()];
     if let Some(timing) = &arm.timing {
@@ -80,7 +99,11 @@ fn arm_row(arm: &ArmSummary) -> Vec<Text> {
             text::count(timing.entries),
             text::bytes(timing.written_bytes),
         ]);
-        row.extend(timing.peak_bytes.map(text::bytes));
+        row.extend(memory.then(|| timing.peak_bytes.map(text::bytes).unwrap_or_default()));
+        if let Some(disk) = timing.disk {
+            let per_entry = disk.seeks_per_entry.map(few).unwrap_or_default();
+            row.extend([few(disk.requests), few(disk.seeks), per_entry, text::time(disk.busy_ns)]);
+        }
     }
     row.into_iter().map(Text::plain).collect()
 }
@@ -106,6 +129,10 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         let of_programs = headings![right "user" 5, right "system" 5, right "memory" 3];
         // Programs are other processes: their user and system time replace the column of this process.
         columns.splice(PROCESSOR..=PROCESSOR, of_programs);
+    }
+    if is_on_modelled_disk(summary, comparison) {
+        let at = columns.len() - BEFORE_RATIO;
+        columns.splice(at..at, headings![right "seeks" 2, right "seeks an entry" 3, right "disk busy" 4]);
     }
     let shown = comparison.rows.iter().filter(|row| !summary.is_control(row.arm));
     let mut rows: Vec<Vec<Text>> =
@@ -180,12 +207,20 @@ fn is_negligible(outcome: &Outcome) -> bool {
 
 /// Place of the column that programs replace.
 const PROCESSOR: usize = 4;
+/// Columns from the ratio to the end.
+const BEFORE_RATIO: usize = 2;
+
+fn is_on_modelled_disk(summary: &Summary, comparison: &Comparison) -> bool {
+    comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_disk_work))
+}
 
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }
 
 /// Fields without a measurement are empty; a row always has all its fields.
+/// Cells of one arm in a comparison, in the order of the columns of [`compare`]: both insert the columns of programs and of a modelled
+/// disk at the same places, since a row with fewer cells would shift under the wrong headings.
 fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, programs: bool) -> Vec<Text> {
     let timing = summary.timing(contrast.arm);
     let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
@@ -209,6 +244,18 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, 
             of_timing(|timing| timing.peak_bytes.map(text::bytes)),
         ];
         row.splice(PROCESSOR..=PROCESSOR, of_program);
+    }
+    if is_on_modelled_disk(summary, comparison) {
+        let of_disk = |part: fn(&DiskWork) -> Option<String>| {
+            Text::plain(timing.and_then(|timing| part(timing.disk.as_ref()?)).unwrap_or_default())
+        };
+        let of_disk = [
+            of_disk(|disk| Some(few(disk.seeks))),
+            of_disk(|disk| disk.seeks_per_entry.map(few)),
+            of_disk(|disk| Some(text::time(disk.busy_ns))),
+        ];
+        let at = row.len() - BEFORE_RATIO;
+        row.splice(at..at, of_disk);
     }
     row
 }

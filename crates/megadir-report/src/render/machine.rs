@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    CacheState, DiskUse, FILE_SYSTEM_GROUP, FileSystem, FsId, LabDisk, LabFileSystem, Machine, Place, Stop,
-    Work,
+    CacheState, DiskCounts, DiskUse, FILE_SYSTEM_GROUP, FileSystem, FsId, LabDisk, LabFileSystem, Machine,
+    Place, Stop, Work,
 };
 
 use super::data::data_sets;
@@ -68,11 +68,17 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
              they may differ on a machine."
         )
     });
-    let on_memory = summary.file_systems.iter().any(|of| of.disk.is_some());
-    let disk = on_memory.then(|| {
+    let disks = || summary.file_systems.iter().filter_map(|of| of.disk.as_ref());
+    let model = disks().find(|disk| disk.is_model).map(|disk| {
+        format!(
+            "Measured on a MODEL of a disk, not on a disk ({}): ratios and seeks mean something, seconds only as far as the model holds.",
+            disk.name
+        )
+    });
+    let disk = disks().any(|disk| !disk.is_model).then(|| {
         "Measured on disks in memory: no figure contains the time of a device, and uncached files are read from memory.".to_owned()
     });
-    wine.into_iter().chain(emulator).chain(disk)
+    wine.into_iter().chain(emulator).chain(model).chain(disk)
 }
 
 pub(crate) fn machine_line(summary: &Summary) -> String {
@@ -159,7 +165,19 @@ fn lives(summary: &Summary) -> Option<String> {
 }
 
 fn below(disk: &LabDisk, used: &[DiskUse], on: FsId) -> String {
-    let used = used.iter().find(|used| used.on == on).and_then(|used| used.memory_bytes_max);
+    let used = used.iter().find(|used| used.on == on);
+    if disk.is_model {
+        let worked = |DiskCounts { requests, seeks, busy_ns, .. }: DiskCounts| {
+            let (requests, seeks) = (text::count(requests), text::count(seeks));
+            format!(
+                "; in the run, with making the data, {requests} requests, {seeks} seeks, busy for {}",
+                text::time(busy_ns as f64)
+            )
+        };
+        let worked = used.and_then(|used| used.counts).map_or_else(String::new, worked);
+        return format!(", on a MODEL of a disk ({}{worked})", disk.name);
+    }
+    let used = used.and_then(|used| used.memory_bytes_max);
     let bytes = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", text::bytes(bytes)));
     let parts = [
         Some(match (&disk.compression, &disk.no_zram) {

@@ -18,7 +18,6 @@ use crate::report::Report;
 /// The columns of a row group are in memory at once.
 const ROWS: usize = 65_536;
 /// The output grows by one group after the other, and each is cleared from memory once written.
-
 pub(crate) fn write(report: &Report, output: &mut dyn Write) -> io::Result<()> {
     // The library wraps an error of the output, which is returned unwrapped.
     write_file(report, output).map_err(|error| match error {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{Arm, Header, HostWork, Plan, Ranks, Record, Sample};
+use megadir_record::{Arm, DiskCounts, Header, HostWork, Plan, Ranks, Record, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::operations::operations;
@@ -79,12 +79,30 @@ pub struct Timing {
     /// Median peak memory of the process that did the work, bytes; `None` if this process did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
+    /// Work of a modelled disk; `None` on other disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskWork>,
     /// Median number of system calls of the measured kind; `None` if the arm cannot count them.
     pub calls: Option<u64>,
     /// Median number of entries seen.
     pub entries: u64,
     /// Median bytes of text written.
     pub written_bytes: u64,
+}
+
+/// Medians of the work of a modelled disk for one operation. Writes that the operation left in the cache of the kernel
+/// are no part of it, unless the work waits for them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskWork {
+    /// Requests that reached the disk.
+    pub requests: f64,
+    /// Positionings of the head.
+    pub seeks: f64,
+    /// Positionings of the head for an entry; `None` if the arm lists no entries.
+    pub seeks_per_entry: Option<f64>,
+    /// Time in which the head was positioned, read or wrote, nanoseconds.
+    pub busy_ns: f64,
 }
 
 /// Quantiles of the time of an operation over the rounds, nanoseconds.
@@ -160,9 +178,25 @@ fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {
         user_ns: median_of(|s| s.user_ns as f64 / s.operations as f64)?,
         system_ns: median_of(|s| s.system_ns as f64 / s.operations as f64)?,
         peak_bytes: median_if_all(planned, rounds, |sample| sample.peak_bytes),
+        disk: disk_work(planned, rounds, entries),
         calls: median_if_all(planned, rounds, |sample| sample.counted.calls),
         entries: entries.round() as u64,
         written_bytes: median_of(|s| s.counted.written_bytes as f64)?.round() as u64,
+    })
+}
+
+fn disk_work(planned: &Arm, rounds: &Rounds<'_>, entries: f64) -> Option<DiskWork> {
+    let median_of = |part: fn(&DiskCounts) -> u64| {
+        let each = |sample: &Sample| Some(part(sample.disk.as_deref()?) as f64 / sample.operations as f64);
+        let values: Option<Vec<f64>> = rounds.samples(planned.id).map(each).collect();
+        megadir_stats::median(&values?)
+    };
+    let seeks = median_of(|disk| disk.seeks)?;
+    Some(DiskWork {
+        requests: median_of(|disk| disk.requests)?,
+        seeks,
+        seeks_per_entry: (entries > 0.0 && planned.work.lists()).then(|| seeks / entries),
+        busy_ns: median_of(|disk| disk.busy_ns)?,
     })
 }
 

@@ -32,7 +32,7 @@ use megadir_stats::{Judging, Looks};
 use rounds::{histogram, times_of};
 
 pub use crate::figure::{Figure, Threshold, rounds_for_interval};
-pub use arm::{ArmSummary, HostRate, Quantiles, Timing};
+pub use arm::{ArmSummary, DiskWork, HostRate, Quantiles, Timing};
 pub use break_even::{BreakEven, BreakEvenPoint, BreakEvenSeries, BreakEvenSizes};
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs};
 pub(crate) use compare::{OutcomeClass, judged};

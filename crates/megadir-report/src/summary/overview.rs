@@ -178,6 +178,9 @@ impl Overview {
 /// Devices are named by their paths, so file systems on different devices are not compared.
 fn ground(of: &LabFileSystem) -> String {
     if let Some(disk) = &of.disk {
+        if disk.is_model {
+            return "an image on a MODEL of a rotating disk".into();
+        }
         return format!("an image on a disk {}", disk.name);
     }
     match &of.place {

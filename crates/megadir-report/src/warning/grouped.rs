@@ -50,7 +50,6 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
 /// Reason of a run that its user ended.
 const INTERRUPTED: &str = "interrupted";
 /// An interrupted run has no reason that a reader needs to know; one that failed names its cause.
-
 pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::Incomplete { rounds, planned, reason } => {

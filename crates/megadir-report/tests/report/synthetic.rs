@@ -135,6 +135,7 @@ impl Synthetic {
             system_ns: elapsed_ns / 10 * 9,
             read_bytes: None,
             peak_bytes: None,
+            disk: None,
             ranks: None,
             counted: Counted {
                 entries,

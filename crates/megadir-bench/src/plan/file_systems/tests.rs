@@ -233,6 +233,7 @@ fn on_memory(name: &str, compression: Option<&str>) -> FileSystemFact {
         expected_bytes: None,
         compression: compression.map(str::to_owned),
         no_zram: compression.is_none().then(|| "this kernel has no zram".to_owned()),
+        is_model: false,
     };
     fact.found.as_mut().unwrap().file_system.disk = Some(disk);
     fact

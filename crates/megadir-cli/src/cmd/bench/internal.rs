@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use megadir_bench::WorkerCommand;
+#[cfg(target_os = "linux")]
+use megadir_bench::lab::{SERVES_DISK, serve_disk};
 use megadir_bench::measure::{Calibration, null_loop, null_loop_untimed};
 
 use crate::cmd::values;
@@ -53,13 +55,17 @@ pub(crate) fn run_worker() -> Result<u8, CliError> {
     ended(megadir_bench::serve())
 }
 
-/// `None` unless a launcher passed the arguments ([`megadir_bench::launch`]). They are not parsed with
+/// `None` unless the arguments are those of a launcher ([`megadir_bench::launch`]) or of the server of a disk. They are not parsed with
 /// all others: the memory for that would count as the program's.
 #[cfg(target_os = "linux")]
 pub(crate) fn launched(words: &[OsString]) -> Option<Result<u8, CliError>> {
-    let [_, bench, worker, end, program @ ..] = words else { return None };
-    let is_launcher = bench == WORKER[0] && worker == WORKER[1] && end == "--";
-    is_launcher.then(|| ended(megadir_bench::launch(program, std::env::var_os("PATH").as_deref())))
+    let [_, bench, worker, role, rest @ ..] = words else { return None };
+    let is_worker = bench == WORKER[0] && worker == WORKER[1];
+    match role.to_str().filter(|_| is_worker)? {
+        "--" => Some(ended(megadir_bench::launch(rest, std::env::var_os("PATH").as_deref()))),
+        SERVES_DISK => Some(ended(serve_disk(rest))),
+        _ => None,
+    }
 }
 
 fn ended(work: std::io::Result<()>) -> Result<u8, CliError> {

@@ -127,6 +127,9 @@ fn place(of: &LabFileSystem) -> String {
 /// allows. `?` is for an amount that is not in the plan.
 fn disk(disk: Option<&LabDisk>) -> String {
     let Some(disk) = disk else { return String::new() };
+    if disk.is_model {
+        return format!(" on a MODEL of a disk, {}", disk.name);
+    }
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "?".into(), sizes::text);
     let how = match (&disk.compression, &disk.no_zram) {
         (Some(algorithm), _) => format!(", zram with {algorithm}"),

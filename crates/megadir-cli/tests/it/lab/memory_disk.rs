@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megadir_testkit::require;
 
-use super::running::{Running, scratch};
+use super::running::{Phase, Running, scratch};
 use super::support::{assert_nothing_left, descendants, privileged, soon};
 use crate::support::{output_of, text};
 
@@ -79,9 +79,6 @@ fn a_study_on_disks_in_memory_records_them_and_leaves_none() {
     assert!(text(&report.stdout).contains("Measured on disks in memory"), "{}", text(&report.stdout));
     assert!(!text(&report.stdout).contains("may cache it"), "{}", text(&report.stdout));
 }
-
-/// Name of a phase of a run, and whether the run has reached it.
-type Phase<'a> = (&'a str, &'a dyn Fn(&Running) -> bool);
 
 #[test]
 fn after_a_kill_the_devices_are_removed() {

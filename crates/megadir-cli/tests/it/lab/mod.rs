@@ -3,6 +3,7 @@
 mod device;
 mod killed;
 mod memory_disk;
+mod rotating;
 mod running;
 mod runs;
 mod support;

@@ -8,6 +8,9 @@ use megadir_testkit::PATIENCE;
 
 use crate::support::megadir;
 
+/// Name of a phase of a run, and whether the run has reached it.
+pub(crate) type Phase<'a> = (&'a str, &'a dyn Fn(&Running) -> bool);
+
 /// Creates a directory with an empty directory for the run.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().expect("a directory");

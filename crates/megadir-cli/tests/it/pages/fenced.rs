@@ -37,6 +37,8 @@ const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `paral
 
 const ALL_STUDIES: Held = Elsewhere("minutes of studies; the test `bench::all` runs one round of each");
 
+const MODELLED: Held = Elsewhere("minutes on a modelled disk; the tests `lab::rotating` run a smaller study");
+
 const RANKS: Held = Elsewhere("needs an MPI launcher; the tests `mpi` run smaller ones");
 
 /// A run of a few seconds.
@@ -121,6 +123,16 @@ const BLOCKS: &[Block] = &[
             (
                 "megadir changes ../last.parquet ../today.parquet --only added,modified,suspect --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -",
                 BACKED_UP,
+            ),
+        ],
+    ),
+    (
+        "docs/bench.md",
+        &[
+            ("sudo megadir bench run listing --fs ext4,xfs --cache fs-cold --disk rotating", MODELLED),
+            (
+                "sudo megadir bench run removal --fs ext4 --disk rotating:rpm=5400,seek_ms=12,cache=0",
+                MODELLED,
             ),
         ],
     ),
@@ -464,6 +476,13 @@ const BLOCKS: &[Block] = &[
         &[(
             "megadir list --sort inode --null spool | tar -C spool --null --verbatim-files-from --no-recursion -T - -cf spool.tar",
             Runs,
+        )],
+    ),
+    (
+        "docs/rotating.md",
+        &[(
+            "sudo megadir bench run listing --entries 100k --fs ext4 --cache fs-cold --disk rotating",
+            MODELLED,
         )],
     ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),
