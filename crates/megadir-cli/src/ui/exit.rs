@@ -15,6 +15,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOTHING_RAN: u8 = 3;
 pub(crate) const CONDITION_MET: u8 = 10;
 pub(crate) const NOT_JUDGED: u8 = 11;
+/// Contents differ although nothing else does.
+pub(crate) const ROTTEN: u8 = 12;
 /// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;
 

@@ -281,7 +281,7 @@ fn check_hashes(side: &Side, options: &CopyOptions) -> Result<()> {
             (if row.facts.kind == FileType::File { "contents" } else { "target" }, path.escape_ascii());
         let reason = format!(
             "it has no hash of the {property} of '{shown}': name the tree instead of its inventory, or the index of 'megadir pack create', \
-             which has all hashes (scan --hash-suspects stores only those of files modified shortly before)"
+             which has all hashes, as an inventory of 'scan --hash all' has"
         );
         return refuse(inventory.path(), reason);
     }
