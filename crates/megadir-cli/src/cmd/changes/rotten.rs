@@ -15,7 +15,7 @@ use crate::cmd::line_form::{LineForm, json_facts, list_path};
 use crate::cmd::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::ui::escape;
-use crate::ui::message::{counted, quoted_bytes, tree_path, without_line};
+use crate::ui::message::{counted, quoted_bytes, tree_path};
 use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 use crate::ui::sizes;
@@ -48,7 +48,7 @@ impl Run<'_> {
         let read_bytes = Arc::clone(&options.read.read_bytes);
         let (complaints, failures) = (&mut self.complaints, &mut self.failures);
         let mut failed = |error: megadir::Error| {
-            without_line(|| complaints.print(&exit::kind(&error), 1, || exit::describe(&error)));
+            complaints.print(&exit::kind(&error), 1, || exit::describe(&error));
             *failures += 1;
         };
         let progress = Progress::new("bytes of contents read", is_quiet);

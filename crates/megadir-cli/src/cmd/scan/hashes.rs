@@ -16,7 +16,7 @@ use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::progress::Progress;
 use crate::exit::{self, CliError};
-use crate::ui::message::{counted, without_line};
+use crate::ui::message::counted;
 use crate::ui::sizes;
 
 /// What a scan with hashes needs from its beginning to its end. Changes from `started_ns` on make a file suspect, so it is made before the
@@ -50,9 +50,7 @@ impl<'a> Hashes<'a> {
         let hashing =
             Hashing::new(sink, hashed.unwrap_or(Hashed::Suspects), roots, self.started_ns, &options)?;
         Ok(hashing.reporting(|error| {
-            without_line(|| {
-                self.complaints.borrow_mut().print(&exit::kind(&error), 1, || exit::describe(&error));
-            });
+            self.complaints.borrow_mut().print(&exit::kind(&error), 1, || exit::describe(&error));
         }))
     }
 
