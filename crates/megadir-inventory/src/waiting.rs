@@ -11,6 +11,8 @@ pub(crate) struct WaitingRows {
     rows: Vec<Waiting>,
 }
 
+/// One row: `parent` is an index in `parents`, and the other numbers are places in `bytes`, where the name and then the error are, so that a row
+/// takes no allocation of its own.
 #[derive(Debug)]
 struct Waiting {
     parent: usize,

@@ -20,7 +20,8 @@ use crate::rows::{Rows, Sink};
 use crate::scan::{Excluded, granule_ns};
 use crate::waiting::WaitingRows;
 
-/// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects.
+/// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects: without a hash, unreadable, or gone in the meantime.
+/// They are read one after the other in the order of their paths, since there are few, and whatever their size and times are now.
 pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> Result<u64> {
     let reader = Reader::new(&ReadOptions::new(Arc::new(AtomicBool::new(false))));
     let mut hands = reader.hands(roots)?;

@@ -137,7 +137,7 @@ pub fn verify_contents<R: Rows + Send>(
     Ok(verified)
 }
 
-/// What proves on each mount that a file is the one of its row.
+/// Attributes that prove on each mount that a file is the one of its row.
 fn trusted(roots: &[Option<Dir>], ignored: Fields) -> Vec<Trusted> {
     let of = |root: &Option<Dir>| {
         let Some(root) = root else { return Trusted::ALL };
@@ -167,6 +167,8 @@ enum Outcome {
 }
 
 impl Pass<'_> {
+    /// Reads the files of a window and counts their outcomes. These come in the order in which files were read, by several threads, and are
+    /// reported in the order of paths.
     fn read(
         &self,
         waiting: &mut WaitingRows,
@@ -175,7 +177,7 @@ impl Pass<'_> {
     ) -> Result<()> {
         let wanted = (0..waiting.len()).collect();
         let mut outcomes =
-            self.reader.in_disk_order(waiting, wanted, self.roots, |hands, row| self.one(hands, row))?;
+            self.reader.in_disk_order(waiting, wanted, self.roots, |hands, row| self.compare(hands, row))?;
         if self.reader.is_stopped() {
             return Err(interrupted("verify"));
         }
@@ -199,7 +201,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn one(&self, hands: &mut Hands<'_>, row: &Row<'_>) -> Outcome {
+    fn compare(&self, hands: &mut Hands<'_>, row: &Row<'_>) -> Outcome {
         let Some(recorded) = row.facts.hash else { return Outcome::Changed };
         let trusted = self.trusted.get(row.key.root as usize).copied().unwrap_or(Trusted::ALL);
         let wanted = Wanted { function: Function::of(&recorded), trusted, from_device: true };

@@ -107,7 +107,7 @@ impl State {
     }
 }
 
-/// What must be equal besides the size: a mount may not keep it, or the user may have left it out.
+/// Attributes that must be equal besides the size: a mount may not keep it, or the user may have left it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trusted {
     pub(crate) modified: bool,
@@ -120,7 +120,7 @@ impl Trusted {
 }
 
 /// A value that one side lacks proves nothing.
-fn is_same<T: PartialEq>(row: Option<T>, now: Option<T>) -> bool {
+fn is_same<T: PartialEq + Copy>(row: Option<T>, now: Option<T>) -> bool {
     row.is_none() || now.is_none() || row == now
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Hands<'r> {
     chunk: Vec<u8>,
 }
 
-/// What of an entry is read: `from_device` drops the cached pages first, so that the disk is read and not the memory.
+/// Way in which an entry is read: `from_device` drops the cached pages first, so that the disk is read and not the memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) function: Function,

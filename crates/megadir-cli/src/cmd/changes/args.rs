@@ -17,7 +17,7 @@ use crate::exit::{CliError, directory_parser, refuse_if};
 use crate::tips::NO_INVENTORY;
 use crate::ui::message::quoted;
 
-/// What `--only` reports.
+/// Entries that `--only` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Only {
     Kind(ChangeKind),
@@ -278,6 +278,8 @@ impl Args {
         Err(CliError::usage(format!("{option} cannot be used with two inventories: {hint}")))
     }
 
+    /// Refuses options that contradict each other or the number of trees, which the parser does not know: a path for one of several trees, an update of
+    /// a folder, a selection of rotten files without reading any.
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
         if self.paths && roots != 1 {
             return Err(CliError::usage(format!(

@@ -122,14 +122,14 @@ fn summary(verified: &Verified, read: &str) -> String {
     let Verified { rotten, intact, changed, unhashed, unreadable } = verified;
     let all = intact + rotten.len() as u64;
     let mut line = format!("{} verified, {read} read", counted(all, "file", "files"));
-    for (number, what) in [
+    for (number, outcome) in [
         (rotten.len() as u64, "rotten"),
         (*unreadable, "could not be read"),
         (*changed, "not verified: changed, renamed or gone"),
         (*unhashed, "not verified: without a hash"),
     ] {
         if number > 0 {
-            line.push_str(&format!("; {number} {what}"));
+            line.push_str(&format!("; {number} {outcome}"));
         }
     }
     line

@@ -19,7 +19,7 @@ use crate::exit::{self, CliError};
 use crate::ui::message::counted;
 use crate::ui::sizes;
 
-/// What a scan with hashes needs from its beginning to its end. Changes from `started_ns` on make a file suspect, so it is made before the
+/// State of a scan with hashes from its beginning to its end. Changes from `started_ns` on make a file suspect, so it is made before the
 /// scan. Without `--hash`, rows pass through.
 pub(super) struct Hashes<'a> {
     args: &'a Args,
@@ -107,13 +107,13 @@ fn of_suspects(counts: &HashCounts) -> String {
 fn of_all(counts: &HashCounts) -> String {
     let HashCounts { hashed, known, changed, unreadable, read_bytes } = *counts;
     let mut line = format!("{} hashed, {} read", counted(hashed, "file", "files"), sizes::text(read_bytes));
-    for (number, what) in [
+    for (number, outcome) in [
         (known, "unchanged since they were hashed"),
         (changed, "changed meanwhile and have no hash"),
         (unreadable, "could not be read"),
     ] {
         if number > 0 {
-            line.push_str(&format!("; {number} {what}"));
+            line.push_str(&format!("; {number} {outcome}"));
         }
     }
     line
