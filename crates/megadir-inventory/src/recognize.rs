@@ -121,5 +121,5 @@ fn is_json_row(line: &[u8]) -> bool {
 
 fn header(present: usize) -> String {
     let missing = &ADDED[present..];
-    missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!("{name},"), ""))
+    missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!(",{name}"), ""))
 }
