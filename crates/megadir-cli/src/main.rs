@@ -28,7 +28,7 @@ use ui::message::quoted;
 /// Measure and work on directories with millions of entries
 ///
 /// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the requested
-/// condition was met; 11 it could not be judged; 130 interrupted.
+/// condition was met; 11 it could not be judged; 12 contents are rotten; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
 // The commands fill the screen of -h, which therefore has no empty line before and after the usage.
@@ -48,7 +48,7 @@ fn program() -> Command {
 /// their words are probably meant for another program. Standard output gets help and version, standard error all the
 /// rest.
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = cmd::with_joined_share(std::env::args_os().collect());
     #[cfg(target_os = "linux")]
     if let Some(done) = cmd::launched(&words) {
         return end(done, &words);

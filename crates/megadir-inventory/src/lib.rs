@@ -13,10 +13,11 @@
 //! |---|---|
 //! | `row.rs`, `rows.rs`, `path.rs`, `metadata.rs` | a row and its key; sources and sinks of rows; the description of an inventory |
 //! | `scan/` | threads read a tree into sorted rows |
-//! | `packed.rs`, `packed/`, `sorter.rs` | rows that wait, as columns; the external sort |
+//! | `packed.rs`, `packed/`, `waiting.rs`, `sorter.rs` | rows that wait, as columns or one by one; the external sort |
 //! | `file/` | the Parquet file: schema, encoding, writer, reader, folders of parts |
 //! | `block/`, `snapshot.rs` | the rows of one directory with random access; an inventory in memory |
 //! | `changes/` | comparison with a tree or with another inventory |
+//! | `contents/` | files and links that are read: opened by descriptor, hashed in the order of the disk |
 //! | `copies/` | comparison with a copy: two trees, two inventories, or one of each |
 //! | `named_set.rs` | sets of fields and of properties with names |
 //! | `usage.rs`, `split.rs`, `volumes.rs` | sums from an inventory; lists for copies; device numbers that survive a remount |
@@ -31,6 +32,7 @@ struct ChangesPage;
 
 mod block;
 pub mod changes;
+mod contents;
 pub mod copies;
 mod file;
 mod metadata;
@@ -49,6 +51,7 @@ mod sorter;
 mod split;
 mod usage;
 mod volumes;
+mod waiting;
 
 #[doc(hidden)]
 pub use file::fuzz;
@@ -59,7 +62,7 @@ pub use packed::PackedRows;
 pub use path::{TreePath, list_prefix, split_bytes};
 pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
-pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, Stored, nanoseconds, time_of};
+pub use row::{ContentHash, Facts, Key, NUMBERS, OwnedRow, Row, Stored, nanoseconds, time_of};
 pub use rows::{Rows, SeenRows, Sink};
 pub use scan::{Excluded, PartScan, PartTree, ScanOptions, ScanWatch, TreeEnd, root_path, scan, spill_error};
 pub use snapshot::{Snapshot, SnapshotRows};

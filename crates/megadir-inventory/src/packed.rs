@@ -304,7 +304,7 @@ mod tests {
             errno: Some(-6),
             allocated_bytes: Some(u64::MAX),
             accessed_ns: Some(i64::MAX),
-            sha256: None,
+            hash: None,
         };
         let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };
         let rows = [(full, &b"name"[..]), (Facts::NOTHING, b""), (some, &[0xff; 255])];

@@ -11,10 +11,10 @@ pub(crate) const METADATA_KEY: &str = "megadir";
 
 /// First line of an inventory as CSV.
 pub const CSV_HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,\
-                              uid,gid,links,errno,allocated,atime_ns,error,sha256\r\n";
+                              uid,gid,links,errno,allocated,atime_ns,error,sha256,blake3\r\n";
 
 /// Columns missing in older files, in the order in which they were added.
-pub(crate) const ADDED: [&str; 2] = ["allocated", "atime_ns"];
+pub(crate) const ADDED: [&str; 3] = ["allocated", "atime_ns", "blake3"];
 
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
 const HEAD_BYTES: usize = 16;
@@ -121,5 +121,5 @@ fn is_json_row(line: &[u8]) -> bool {
 
 fn header(present: usize) -> String {
     let missing = &ADDED[present..];
-    missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!("{name},"), ""))
+    missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!(",{name}"), ""))
 }

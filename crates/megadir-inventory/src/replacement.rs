@@ -82,6 +82,7 @@ impl Replacement {
         let partial = target.with_file_name(partial_name(name));
         let old = std::fs::metadata(&target).ok();
         let file = take((path, &partial), kind, old.as_ref())?;
+        file.set_len(0).map_err(failed)?;
         let made = made(file, Some((partial, target)));
         if let (Some(file), Some((partial, target)), Some(old)) = (&made.file, &made.rename, &old) {
             system::permit_as((file, partial), (old, target)).map_err(failed)?;
@@ -167,6 +168,12 @@ pub(crate) fn partial_name(name: &OsStr) -> OsString {
     partial
 }
 
+/// Opens a file that a process keeps besides the file at `path` as long as it writes that: `hidden` is its whole path.
+/// It is empty, or an earlier run has left it.
+pub(crate) fn open_besides(path: &Path, hidden: &Path, kind: FileKind) -> Result<File> {
+    take((path, hidden), kind, std::fs::metadata(path).ok().as_ref())
+}
+
 fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {
     // Between opening and locking, the owner of the lock may finish and rename the file, so the name is
     // compared with the descriptor under the lock. Only what an earlier run may have left is emptied.
@@ -193,7 +200,7 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
             let name = partial.display();
             return Err(refused(format!("the name of its temporary file is taken: move '{name}' away")));
         }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        file.rewind().map_err(failed)?;
         return Ok(file);
     }
     Err(refused("other processes keep taking its temporary file: try later".to_owned()))

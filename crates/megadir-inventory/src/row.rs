@@ -116,8 +116,17 @@ pub struct Facts {
     pub allocated_bytes: Option<u64>,
     /// Last access (atime), nanoseconds; unknown in older inventories.
     pub accessed_ns: Option<i64>,
-    /// SHA-256 of the contents (of a symbolic link, of its target), if hashed.
-    pub sha256: Option<[u8; 32]>,
+    /// Hash of the contents (of a symbolic link, of its target), if they were hashed.
+    pub hash: Option<ContentHash>,
+}
+
+/// Hash of contents, with the function that made it: hashes of different functions cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentHash {
+    /// SHA-256: of suspects, and in the index of a pack.
+    Sha256([u8; 32]),
+    /// BLAKE3: of scans that hash all contents, because it is several times as fast.
+    Blake3([u8; 32]),
 }
 
 /// Where a pack holds an entry: bytes of a shard, which is a tar file.
@@ -181,7 +190,7 @@ impl Facts {
         errno: None,
         allocated_bytes: None,
         accessed_ns: None,
-        sha256: None,
+        hash: None,
     };
 
     /// Attributes requested for each entry.
@@ -305,7 +314,7 @@ impl Facts {
             errno: errno.map(|errno| errno as i32),
             allocated_bytes: allocated.map(|bytes| bytes as u64),
             accessed_ns,
-            sha256: None,
+            hash: None,
         }
     }
 }

@@ -81,6 +81,26 @@ impl RunWriter {
     }
 }
 
+/// Sorted items, one at a time.
+pub(crate) struct Sorted {
+    reader: BufReader<File>,
+    head: Option<Head>,
+}
+
+impl Sorted {
+    /// Key and item that come next; `None` after the last.
+    pub(crate) fn head(&self) -> Option<(&[u8], &[u8])> {
+        self.head.as_ref().map(|head| (&head.key[..], &head.item[..]))
+    }
+
+    pub(crate) fn advance(&mut self) -> io::Result<()> {
+        if let Some(head) = self.head.take() {
+            self.head = take(&mut self.reader, head)?;
+        }
+        Ok(())
+    }
+}
+
 /// 24 bytes that are sorted instead of the item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -156,6 +176,17 @@ impl Sorter {
         }
         (self.bytes, self.places) = (Vec::new(), Vec::new());
         merge(&mut self.runs, &failed, write)
+    }
+
+    /// Sorts everything into a temporary file, for a reader that takes one item at a time.
+    pub(crate) fn into_sorted(self) -> io::Result<Sorted> {
+        let mut run = RunWriter::new(&self.directory)?;
+        self.finish(|error| error, |key, item| run.put(key, item).map(|()| true))?;
+        let mut file = run.finish()?;
+        file.rewind()?;
+        let mut reader = BufReader::with_capacity(RUN_BUFFER_BYTES, file);
+        let head = take(&mut reader, Head { key: Vec::new(), run: 0, item: Vec::new() })?;
+        Ok(Sorted { reader, head })
     }
 
     /// Eight bytes after what all keys share decide most comparisons without touching the keys. Keys of one

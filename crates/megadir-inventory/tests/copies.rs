@@ -19,7 +19,7 @@ use megadir_inventory::copies::{
     CopyOptions, CopyWatch, Counts, DifferenceKind, Properties, Side, compare_copies,
 };
 use megadir_inventory::{
-    GROUP_ROWS, Inventory, Row, ScanOptions, Sink, WriteOptions, Writer, root_path, scan,
+    ContentHash, GROUP_ROWS, Inventory, Row, ScanOptions, Sink, WriteOptions, Writer, root_path, scan,
 };
 use megadir_testkit::require;
 use megadir_testkit::rng::Rng;
@@ -49,10 +49,11 @@ impl Sink for Hashed<'_> {
         row.key.path_into(&mut path);
         let path = self.1.join(OsStr::from_bytes(&path));
         let mut row = *row;
-        row.facts.sha256 = match row.facts.kind {
-            FileType::File => Some(Sha256::digest(fs::read(path).unwrap()).into()),
+        row.facts.hash = match row.facts.kind {
+            FileType::File => Some(ContentHash::Sha256(Sha256::digest(fs::read(path).unwrap()).into())),
             FileType::Symlink => {
-                Some(Sha256::digest(fs::read_link(path).unwrap().as_os_str().as_bytes()).into())
+                let target = fs::read_link(path).unwrap();
+                Some(ContentHash::Sha256(Sha256::digest(target.as_os_str().as_bytes()).into()))
             }
             _ => None,
         };

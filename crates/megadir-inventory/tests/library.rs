@@ -3,7 +3,7 @@
 
 use megadir::FileType;
 use megadir_inventory::{
-    FORMAT_VERSION, Facts, Key, Metadata, OwnedRow, Row, Scanned, Sink, WriteOptions, Writer,
+    ContentHash, FORMAT_VERSION, Facts, Key, Metadata, OwnedRow, Row, Scanned, Sink, WriteOptions, Writer,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -35,7 +35,11 @@ fn rows() -> Vec<OwnedRow> {
             allocated_bytes: (!alike || next(4) > 0).then(|| next(1 << 20) << 9),
             accessed_ns: (!alike || next(4) > 0).then(|| next(1 << 40) as i64 - (1 << 39)),
             errno: (next(300) == 0).then_some(13),
-            sha256: (next(100) == 0).then_some([number as u8; 32]),
+            hash: match next(100) {
+                0 => Some(ContentHash::Sha256([number as u8; 32])),
+                1 => Some(ContentHash::Blake3([number as u8; 32])),
+                _ => None,
+            },
         };
         let name = match number % 5 {
             0 => format!("\u{e4}-{number}").into_bytes(),
@@ -83,6 +87,11 @@ fn fields(row: &Row<'_>) -> Vec<Field> {
     row.key.text_into(b"/tree", &mut path);
     let or_null = |field: Option<Field>| field.unwrap_or(Field::Null);
     let facts = &row.facts;
+    let (sha256, blake3) = match facts.hash {
+        Some(ContentHash::Sha256(hash)) => (Some(hash), None),
+        Some(ContentHash::Blake3(hash)) => (None, Some(hash)),
+        None => (None, None),
+    };
     vec![
         Field::Int(root as i32),
         Field::Bytes(parent.to_vec().into()),
@@ -104,7 +113,8 @@ fn fields(row: &Row<'_>) -> Vec<Field> {
         or_null(facts.allocated_bytes.map(|bytes| Field::Long(bytes as i64))),
         or_null(facts.accessed_ns.map(Field::Long)),
         or_null(row.error.map(|error| Field::Str(error.to_owned()))),
-        or_null(facts.sha256.map(|hash| Field::Bytes(hash.to_vec().into()))),
+        or_null(sha256.map(|hash| Field::Bytes(hash.to_vec().into()))),
+        or_null(blake3.map(|hash| Field::Bytes(hash.to_vec().into()))),
     ]
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use megadir::FileType;
 use megadir_inventory::{
-    FORMAT_VERSION, Facts, Inventory, Metadata, OwnedRow, Root, Rows, Scanned, Sink, WriteOptions, Writer,
+    ContentHash, FORMAT_VERSION, Facts, Inventory, Metadata, OwnedRow, Root, Rows, Scanned, Sink,
+    WriteOptions, Writer,
 };
 
 fn metadata(rows: u64) -> Metadata {
@@ -54,7 +55,11 @@ fn full(number: u64) -> Facts {
         errno: Some(13),
         allocated_bytes: (!number.is_multiple_of(5)).then_some(number << 12),
         accessed_ns: (!number.is_multiple_of(7)).then_some(-i64::MAX + number as i64),
-        sha256: number.is_multiple_of(3).then_some([number as u8; 32]),
+        hash: match number % 4 {
+            0 => Some(ContentHash::Sha256([number as u8; 32])),
+            1 => Some(ContentHash::Blake3([number as u8; 32])),
+            _ => None,
+        },
     }
 }
 

@@ -77,7 +77,7 @@ fn facts(path: &Path) -> Facts {
         errno: None,
         accessed_ns: (kind != FileType::Directory)
             .then(|| status.atime() * 1_000_000_000 + status.atime_nsec()),
-        sha256: None,
+        hash: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use megadir_inventory::{
-    FORMAT_VERSION, Facts, Key, Metadata, Root, Row, Scanned, Sink, WriteOptions, Writer,
+    ContentHash, FORMAT_VERSION, Facts, Key, Metadata, Root, Row, Scanned, Sink, WriteOptions, Writer,
 };
 use megadir_testkit::output::golden;
 use megadir_testkit::require;
@@ -58,7 +58,7 @@ fn write(path: &Path) {
         errno: None,
         allocated_bytes: Some(8192),
         accessed_ns: Some(1_700_000_000_987_654_321),
-        sha256: Some([0x61; 32]),
+        hash: Some(ContentHash::Sha256([0x61; 32])),
     };
     let name = "f\u{fc}r".as_bytes();
     let unknown = Key { root: 0, parent: b"d", name: b"\xff" };
@@ -141,23 +141,23 @@ fn duckdb_reads_an_inventory_without_conversion() {
         lines[0],
         "['root', 'parent', 'name', 'path', 'type', 'size', 'mtime_ns', 'ctime_ns', 'btime_ns', 'inode', \
          'inode_high', 'device', 'mode', 'uid', 'gid', 'links', 'errno', 'allocated', \
-         'atime_ns', 'error', 'sha256']"
+         'atime_ns', 'error', 'sha256', 'blake3']"
     );
     assert_eq!(
         lines[1],
         "[INTEGER, BLOB, BLOB, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, UBIGINT, UBIGINT, BIGINT, INTEGER, \
-         UINTEGER, UINTEGER, BIGINT, INTEGER, BIGINT, BIGINT, VARCHAR, BLOB]"
+         UINTEGER, UINTEGER, BIGINT, INTEGER, BIGINT, BIGINT, VARCHAR, BLOB, BLOB]"
     );
     assert_eq!(
         lines[2],
         "(0, b'', b'f\\xc3\\xbcr', '/tree/f\u{fc}r', 'file', 1099511627776, -1, 9223372036854775807, \
          1700000000123456789, 18446744073709551615, 1, 2049, 420, 4294967295, 7, 2, None, 8192, \
-         1700000000987654321, None, b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')"
+         1700000000987654321, None, b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', None)"
     );
     assert_eq!(
         lines[3],
         "(0, b'd', b'\\xff', '/tree/d/\\\\xff', 'unknown', None, None, None, None, None, None, None, None, None, None, \
-         None, None, None, None, 'open: Permission denied', None)"
+         None, None, None, None, 'open: Permission denied', None, None)"
     );
     assert_eq!(lines[4], "[(1, 18446744073709551615, 1099511627776)]");
 }

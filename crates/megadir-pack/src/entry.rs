@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use megadir::{Error, ErrorKind, FileType};
-use megadir_inventory::{Facts, Key, NUMBERS, Row, Stored};
+use megadir_inventory::{ContentHash, Facts, Key, NUMBERS, Row, Stored};
 
 const HASHED: u16 = 1 << 14;
 const STORED: u16 = 1 << 15;
@@ -96,7 +96,7 @@ impl Entry {
                 item.extend_from_slice(&number.to_le_bytes());
             }
         }
-        if let Some(hash) = &facts.sha256 {
+        if let Some(ContentHash::Sha256(hash)) = &facts.hash {
             mask |= HASHED;
             item.extend_from_slice(hash);
         }
@@ -131,7 +131,7 @@ impl Entry {
         }
         let mut facts = Facts::from_numbers(*FileType::ALL.get(usize::from(kind))?, &numbers);
         if mask & HASHED != 0 {
-            facts.sha256 = Some(take(&mut rest)?);
+            facts.hash = Some(ContentHash::Sha256(take(&mut rest)?));
         }
         let stored = match mask & STORED {
             0 => None,
@@ -174,7 +174,7 @@ fn take<const BYTES: usize>(rest: &mut &[u8]) -> Option<[u8; BYTES]> {
 #[cfg(test)]
 mod tests {
     use megadir::FileType;
-    use megadir_inventory::{Facts, Stored};
+    use megadir_inventory::{ContentHash, Facts, Stored};
 
     use super::{Entry, Origin};
 
@@ -194,7 +194,7 @@ mod tests {
             attributes_hash: 7,
         };
         let plain = entry("a/b", "c\n\u{e9}", facts);
-        let hashed = Facts { sha256: Some([9; 32]), ..facts };
+        let hashed = Facts { hash: Some(ContentHash::Sha256([9; 32])), ..facts };
         let full = Entry {
             stored: Some(stored),
             error: Some("open: no".to_owned()),

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use megadir::{Conditions, Dir, Error, ErrorKind, FileType, Listing, Result, TreePath, names};
-use megadir_inventory::{Facts, PackIndex, Sorter, Stored, spill_error, split_bytes, time_of};
+use megadir_inventory::{ContentHash, Facts, PackIndex, Sorter, Stored, spill_error, split_bytes, time_of};
 use rustix::fs::{
     AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown, fgetxattr,
     fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, openat, symlinkat, unlinkat, utimensat,
@@ -294,7 +294,7 @@ impl Work<'_> {
         let Some((_, first)) = self.last.as_ref().filter(|(there, _)| of(there) == of(stored)) else {
             return Ok(false);
         };
-        if first.facts.sha256 != entry.facts.sha256 {
+        if first.facts.hash != entry.facts.hash {
             return Err(self.refused(entry, "the index has two hashes for the contents of a file"));
         }
         let first = first.clone();
@@ -307,7 +307,7 @@ impl Work<'_> {
     }
 
     fn symlink(&mut self, entry: &Entry, target: &[u8]) -> Step<()> {
-        if entry.facts.sha256 != Some(Sha256::digest(target).into()) {
+        if entry.facts.hash != Some(ContentHash::Sha256(Sha256::digest(target).into())) {
             return Err(self.refused(entry, "its target is not the one that was packed"));
         }
         let (is_root, facts) = (self.is_root, entry.facts);
@@ -361,7 +361,7 @@ impl Work<'_> {
         if is_sparse {
             ftruncate(file, size).map_err(failed)?;
         }
-        match entry.facts.sha256 == Some(hash.finalize().into()) {
+        match entry.facts.hash == Some(ContentHash::Sha256(hash.finalize().into())) {
             true => Ok(()),
             false => Err(self.refused(entry, "its contents in the shard are damaged: it was not written")),
         }

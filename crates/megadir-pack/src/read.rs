@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{Facts, Key, Metadata, PackIndex, Stored, open_to_read, split_bytes};
+use megadir_inventory::{ContentHash, Facts, Key, Metadata, PackIndex, Stored, open_to_read, split_bytes};
 use sha2::{Digest, Sha256};
 
 use crate::entry::Entry;
@@ -99,7 +99,7 @@ impl Pack {
             hash.update(bytes);
             out.write_all(bytes).map_err(|error| Error::io("write", "".as_ref(), error))
         })?;
-        match entry.facts.sha256 == Some(hash.finalize().into()) {
+        match entry.facts.hash == Some(ContentHash::Sha256(hash.finalize().into())) {
             true => Ok(()),
             false => {
                 Err(self.shards.malformed(stored.shard, &format!("the contents of '{name}' are damaged")))

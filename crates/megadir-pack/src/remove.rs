@@ -24,7 +24,7 @@ use megadir::remove::{Progress, RemoveOptions, Removed};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent, names};
 use megadir_inventory::changes::{Evidence, Sameness, check_first_root};
 use megadir_inventory::{
-    Facts, Inventory, PackIndex, Row, Rows, ScanOptions, Sink, Sorter, Stored, scan, spill_error,
+    ContentHash, Facts, Inventory, PackIndex, Row, Rows, ScanOptions, Sink, Sorter, Stored, scan, spill_error,
 };
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::{Errno, retry_on_intr};
@@ -430,7 +430,7 @@ fn has_contents(
 ) -> std::io::Result<bool> {
     if entry.facts.kind == FileType::Symlink {
         let target = rustix::fs::readlinkat(seen.directory, seen.name, Vec::new())?;
-        return Ok(entry.facts.sha256 == Some(Sha256::digest(target.as_bytes()).into()));
+        return Ok(entry.facts.hash == Some(ContentHash::Sha256(Sha256::digest(target.as_bytes()).into())));
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let open = |flags| retry_on_intr(|| openat(seen.directory, seen.name, flags, Mode::empty()));
@@ -449,7 +449,7 @@ fn has_contents(
     let (mut file, mut hash, mut piece) = (std::fs::File::from(opened), Sha256::new(), vec![0; PIECE_BYTES]);
     while !progress.is_cancelled() {
         match file.read(&mut piece) {
-            Ok(0) => return Ok(entry.facts.sha256 == Some(hash.finalize().into())),
+            Ok(0) => return Ok(entry.facts.hash == Some(ContentHash::Sha256(hash.finalize().into()))),
             Ok(read) => hash.update(&piece[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use megadir::{Dir, Error, ErrorKind, FileType, Result, Time, names};
-use megadir_inventory::{Facts, Root, nanoseconds};
+use megadir_inventory::{ContentHash, Facts, Root, nanoseconds};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, openat, statx};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -165,7 +165,7 @@ impl Source {
         };
         if place.is_err() {
             bytes.truncate(start);
-            entry.facts.sha256 = None;
+            entry.facts.hash = None;
         }
         group.entries.push(Read { entry, place });
         None
@@ -241,7 +241,7 @@ impl Source {
             return Err(Unread::Changed);
         }
         pad(bytes, size as usize);
-        entry.facts = Facts { sha256: Some(hash.into()), ..facts };
+        entry.facts = Facts { hash: Some(ContentHash::Sha256(hash.into())), ..facts };
         let attributes_hash = attributes_hash(&member.attributes);
         Ok((Place { header, data, data_length: size, attributes_hash }, member.attributes))
     }
@@ -319,7 +319,7 @@ impl Source {
             if !is_unchanged(&facts, &after) {
                 continue;
             }
-            entry.facts = Facts { sha256: Some(Sha256::digest(&target).into()), ..facts };
+            entry.facts = Facts { hash: Some(ContentHash::Sha256(Sha256::digest(&target).into())), ..facts };
             let kind = MemberKind::Symlink(target);
             return Ok(self.bare(kind, Attributes::new(), entry, bytes));
         }

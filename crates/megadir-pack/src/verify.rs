@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use megadir::{Dir, Error, ErrorKind, Listing, Result, TreeEvent, names};
-use megadir_inventory::{PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan, spill_error};
+use megadir_inventory::{ContentHash, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan, spill_error};
 use sha2::{Digest, Sha256};
 
 use crate::entry::{Entry, is_unchanged, not_an_entry};
@@ -281,7 +281,7 @@ impl<'w> Check<'w> {
                 let is_link = last.file.as_ref().is_some_and(|(there, file)| {
                     (there.data_offset, there.data_length) == (stored.data_offset, stored.data_length)
                         && file.path() == *first
-                        && file.facts.sha256 == entry.facts.sha256
+                        && file.facts.hash == entry.facts.hash
                 });
                 return Ok(if is_link {
                     Ok(0)
@@ -290,7 +290,7 @@ impl<'w> Check<'w> {
                 });
             }
             MemberKind::Symlink(target) => {
-                if entry.facts.sha256 != Some(Sha256::digest(target).into()) {
+                if entry.facts.hash != Some(ContentHash::Sha256(Sha256::digest(target).into())) {
                     return Ok(Err("its target is not the one that was packed".to_owned()));
                 }
             }
@@ -306,7 +306,7 @@ impl<'w> Check<'w> {
                 hash.update(bytes);
                 Ok(())
             })?;
-            if entry.facts.sha256 != Some(hash.finalize().into()) {
+            if entry.facts.hash != Some(ContentHash::Sha256(hash.finalize().into())) {
                 return Ok(Err("its contents are not those that were packed".to_owned()));
             }
             last.file = Some((*stored, entry.clone()));

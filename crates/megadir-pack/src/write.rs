@@ -16,8 +16,8 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
 use megadir_inventory::{
-    Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer, scan,
-    spill_error,
+    ContentHash, Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer,
+    scan, spill_error,
 };
 use sha2::{Digest, Sha256};
 
@@ -581,7 +581,7 @@ impl Work<'_> {
             }
         }
         self.shards.pad()?;
-        entry.facts = Facts { sha256: Some(hash.finalize().into()), ..facts };
+        entry.facts = Facts { hash: Some(ContentHash::Sha256(hash.finalize().into())), ..facts };
         let attributes_hash = attributes_hash(&member.attributes);
         let (header, data) = (start as usize, data as usize);
         Ok(Ok((Place { header, data, data_length: size, attributes_hash }, member.attributes)))

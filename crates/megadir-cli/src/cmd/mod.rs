@@ -23,6 +23,7 @@ mod amount;
 mod backends;
 mod bench;
 mod changes;
+pub(crate) use changes::with_joined_share;
 mod compare;
 mod conditions;
 mod doctor;

@@ -27,6 +27,14 @@ pub(in crate::cmd) fn rate(text: &str) -> Result<NonZeroU32, String> {
         .ok_or_else(|| "expected entries per second, 1/s or more, such as 500/s or 10k/s".to_owned())
 }
 
+/// Rate of contents, KiB per second.
+pub(in crate::cmd) fn read_rate(text: &str) -> Result<NonZeroU32, String> {
+    let bytes = text.strip_suffix("/s").and_then(|size| bytes(size).ok());
+    let rate = bytes.map(|bytes| u32::try_from(bytes >> 10).unwrap_or(u32::MAX));
+    rate.and_then(NonZeroU32::new)
+        .ok_or_else(|| "expected a size per second, 1KiB/s or more, such as 50MB/s".to_owned())
+}
+
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     match bytes(text)? {
         bytes if bytes < 1 << 20 => Err("too small (write 1MiB or more)".into()),

@@ -20,6 +20,8 @@ pub(crate) const NOTHING_RAN: u8 = 3;
 /// `megadir ... ||` in a script can distinguish the two.
 pub(crate) const CONDITION_MET: u8 = 10;
 pub(crate) const NOT_JUDGED: u8 = 11;
+/// Contents differ although nothing else does.
+pub(crate) const ROTTEN: u8 = 12;
 /// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;
 

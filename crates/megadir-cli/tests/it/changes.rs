@@ -224,7 +224,7 @@ fn suspect_is_reported_and_decided_by_its_hash() {
     let mut inventory = Inventory::open(&lab.inventory()).unwrap();
     let mut hashes = 0;
     while let Some(row) = inventory.next_row().unwrap() {
-        hashes += u64::from(row.facts.sha256.is_some());
+        hashes += u64::from(row.facts.hash.is_some());
     }
     assert_eq!(hashes, 1);
 }
@@ -262,7 +262,7 @@ fn many_suspects_are_one_line_on_a_terminal_unless_requested() {
     };
     let text = on_terminal("");
     assert!(text.lines().count() == 1 && text.contains("--only suspect lists them"), "{text}");
-    assert!(text.contains("; to decide, scan with --hash-suspects"), "{text}");
+    assert!(text.contains("; to decide, scan with --hash suspects"), "{text}");
     assert_eq!(on_terminal("--only suspect").lines().count(), suspects + 1);
 }
 

@@ -125,7 +125,7 @@ fn contents_are_read_from_trees_and_hashes_from_the_index_of_a_pack() {
         assert_eq!(ran.err, "megadir: 5 entries agree, 1 differs\n", "{a}");
     }
     compared(at, &["a.parquet", "c", "--by", "contents"])
-        .complains(2, &["'a.parquet'", "no hash", "name the tree", "--hash-suspects"]);
+        .complains(2, &["'a.parquet'", "no hash", "name the tree", "--hash all"]);
     assert!(compared(at, &["a.parquet", "c", "--by", "contents"]).out.is_empty());
 }
 

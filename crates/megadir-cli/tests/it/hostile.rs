@@ -7,7 +7,7 @@ use std::process::Output;
 
 use megadir::FileType;
 use megadir_inventory::{
-    FORMAT_VERSION, Facts, Metadata, OwnedRow, Root, Scanned, Sink, WriteOptions, Writer,
+    ContentHash, FORMAT_VERSION, Facts, Metadata, OwnedRow, Root, Scanned, Sink, WriteOptions, Writer,
 };
 use sha2::{Digest, Sha256};
 
@@ -23,7 +23,7 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
         error: None,
     };
     let mut secret = row(parent, name, FileType::File);
-    secret.facts.sha256 = Some(Sha256::digest(guess).into());
+    secret.facts.hash = Some(ContentHash::Sha256(Sha256::digest(guess).into()));
     let mut rows = [row("", "", FileType::Directory), row("", "link", FileType::Symlink), secret];
     rows.sort_by(|a, b| a.row().key.cmp(&b.row().key));
     let root = Root {

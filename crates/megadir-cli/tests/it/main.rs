@@ -93,6 +93,8 @@ mod reshard;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]
+mod rotten;
+#[cfg(target_os = "linux")]
 mod scan;
 #[cfg(target_os = "linux")]
 mod share;

@@ -242,7 +242,7 @@ impl BlockBuilder {
             facts.errno.map(Odd::Errno),
             allocated.map(Odd::Allocated),
             error.map(|error| Odd::Error(error.into())),
-            facts.sha256.map(Odd::Hash),
+            facts.hash.map(Odd::Hash),
         ];
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }

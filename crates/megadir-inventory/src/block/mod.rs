@@ -11,7 +11,7 @@ use self::builder::UNKNOWN_NS;
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
-use crate::row::{Facts, Key, Row, nanoseconds};
+use crate::row::{ContentHash, Facts, Key, Row, nanoseconds};
 
 /// The unit of a comparison: one lookup finds a directory, and then each name is found by a binary search
 /// over rows of 64 bytes. Names lie one after the other, and each row has its place among them.
@@ -110,7 +110,7 @@ impl Block {
                 Odd::Links(links) => facts.links = Some(*links),
                 Odd::Errno(errno) => facts.errno = Some(*errno),
                 Odd::Allocated(bytes) => facts.allocated_bytes = Some(*bytes),
-                Odd::Hash(hash) => facts.sha256 = Some(*hash),
+                Odd::Hash(hash) => facts.hash = Some(*hash),
                 Odd::Error(_) => {}
             }
         }
@@ -124,7 +124,7 @@ impl Block {
         })
     }
 
-    pub(crate) fn hash(&self, index: usize) -> Option<[u8; 32]> {
+    pub(crate) fn hash(&self, index: usize) -> Option<ContentHash> {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
@@ -134,7 +134,7 @@ impl Block {
         let row = &self.rows[index];
         if row.have & bit::ODD != 0 {
             let compared =
-                |facts: Facts| Facts { sha256: None, allocated_bytes: None, accessed_ns: None, ..facts };
+                |facts: Facts| Facts { hash: None, allocated_bytes: None, accessed_ns: None, ..facts };
             return compared(self.facts(index)) == compared(*facts);
         }
         let facts = Facts { allocated_bytes: None, ..*facts };
@@ -203,7 +203,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::{Block, BlockBuilder, Packed};
-    use crate::row::Facts;
+    use crate::row::{ContentHash, Facts};
     use megadir::FileType;
 
     fn facts(inode: u64) -> Facts {
@@ -240,7 +240,7 @@ mod tests {
             links: Some(1 << 40),
             errno: Some(13),
             allocated_bytes: Some(u64::MAX),
-            sha256: Some([3; 32]),
+            hash: Some(ContentHash::Sha256([3; 32])),
             ..facts(2)
         };
         let rows = [
@@ -254,7 +254,11 @@ mod tests {
             (b"ce", Facts { size_bytes: Some(u64::MAX), allocated_bytes: Some(0), ..facts(8) }, None),
             (b"d", Facts { device: None, kind: FileType::Whiteout, ..facts(3) }, None),
             (b"e", Facts { accessed_ns: Some(-8), ..facts(9) }, None),
-            (b"f", Facts { accessed_ns: Some(i64::MAX), sha256: Some([4; 32]), ..facts(10) }, None),
+            (
+                b"f",
+                Facts { accessed_ns: Some(i64::MAX), hash: Some(ContentHash::Blake3([4; 32])), ..facts(10) },
+                None,
+            ),
             (&[b'x'; 255], facts(u64::MAX), Some("an error alone")),
         ];
         let block = block(&rows);

@@ -2,7 +2,7 @@
 
 use megadir::FileType;
 
-use crate::row::Facts;
+use crate::row::{ContentHash, Facts};
 
 pub(super) mod bit {
     pub(in crate::block) const SIZE: u16 = 1;
@@ -94,7 +94,7 @@ pub(super) enum Odd {
     Errno(i32),
     Allocated(u64),
     Error(Box<str>),
-    Hash([u8; 32]),
+    Hash(ContentHash),
 }
 
 /// Returns `true` if some value did not fit and must be added to `odd`. The bit [`bit::ODD`] marks such rows,
@@ -118,7 +118,7 @@ pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_byt
         || facts.inode_high.is_some()
         || facts.links.is_some() && links.is_none()
         || facts.errno.is_some()
-        || facts.sha256.is_some();
+        || facts.hash.is_some();
     set(odd, bit::ODD);
     let mut packed = Packed {
         size_bytes: facts.size_bytes.unwrap_or(0),

@@ -1,47 +1,60 @@
-//! Content hashes resolve suspects.
+//! Content hashes: they resolve suspects, and are added to the rows of a scan.
 
-use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use megadir::mount_traits::Clock;
-use megadir::{Dir, Error, ErrorKind, FileType, MountTraits, Result, names};
-use sha2::{Digest, Sha256};
+use megadir::{Dir, Error, FileType, MountTraits, Result};
 
-use super::proof::Racy;
-use super::{Change, ChangeKind, Compared, Fields};
+use super::known::Known;
+use super::proof::{Racy, has_contents};
+use super::{Change, ChangeKind, Compared, Fields, interrupted};
+use crate::contents::hasher::Function;
+use crate::contents::journal::Journal;
+use crate::contents::opened::Trusted;
+use crate::contents::window::{BYTES_MAX, Contents, ROWS_MAX, ReadOptions, Reader, Wanted};
 use crate::packed::PackedRows;
-use crate::row::{Facts, Row};
-use crate::rows::Sink;
-use crate::scan::granule_ns;
+use crate::row::{ContentHash, Facts, Key, Row};
+use crate::rows::{Rows, Sink};
+use crate::scan::{Excluded, granule_ns};
+use crate::waiting::WaitingRows;
 
-const CHUNK_BYTES: usize = 128 << 10;
-
-/// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects.
-pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
-    let mut open = Parents::default();
+/// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects: without a hash, unreadable, or gone in the meantime.
+/// They are read one after the other in the order of their paths, since there are few, and whatever their size and times are now.
+pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> Result<u64> {
+    let reader = Reader::new(&ReadOptions::new(Arc::new(AtomicBool::new(false))));
+    let mut hands = reader.hands(roots)?;
     let mut undecided = 0;
-    compared.changes.retain_mut(|change| {
+    let Compared { changes, failed, failures, .. } = compared;
+    changes.retain_mut(|change| {
         if !change.suspect {
             return true;
         }
-        let root = roots.get(change.root as usize).and_then(Option::as_ref);
-        let (Some(root), Some(old)) = (root, change.old.and_then(|old| old.sha256)) else {
+        let (Some(old), Some(new)) = (change.old.and_then(|old| old.hash), change.new) else {
             undecided += 1;
             return true;
         };
-        let kind = change.new.map_or(FileType::Unknown, |new| new.kind);
         let (parent, name) = change.path.split();
-        match open.hash(root, change.root, (&parent.to_vec(), &name), kind) {
-            Ok((now, _)) => decide(change, old == now),
-            Err(error) => {
+        let key = Key { root: change.root, parent: &parent.to_vec(), name: &name };
+        // Whatever the file is now, its contents decide.
+        let facts = Facts { kind: new.kind, ..Facts::NOTHING };
+        let wanted = Wanted { function: Function::of(&old), trusted: Trusted::ALL, from_device: false };
+        match hands.hash(&Row { key, facts, error: None }, wanted) {
+            Contents::Hashed(now) => decide(change, old == now),
+            Contents::Changed | Contents::Stopped => {
                 undecided += 1;
-                compared.failed += 1;
-                compared.failures.push(error);
+                true
+            }
+            Contents::Unreadable(error) => {
+                undecided += 1;
+                *failed += 1;
+                failures.push(error);
                 true
             }
         }
     });
-    undecided
+    Ok(undecided)
 }
 
 fn decide(change: &mut Change, is_same: bool) -> bool {
@@ -55,45 +68,111 @@ fn decide(change: &mut Change, is_same: bool) -> bool {
     change.kind != ChangeKind::Suspect
 }
 
-/// Adds hashes to racy rows before another sink.
-///
-/// A row is racy if its file was modified within a tick of the clock before it was examined or later: another
-/// write could leave its times as they are, and the next comparison could only call it suspect. The hash of
-/// its contents settles that then. Files are read while rows are written, one after the other, by the thread
-/// that writes.
-#[derive(Debug)]
-pub struct Hashing<S> {
-    sink: S,
-    roots: Vec<Option<(Dir, Racy)>>,
-    open: Parents,
-    /// Number of rows with a hash.
-    pub hashed: u64,
-    /// Number of files that could not be read or changed meanwhile.
-    pub unhashed: u64,
+/// Entries that get a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hashed {
+    /// Files and links that were modified within a tick of the clock before they were examined, or later: another write could
+    /// leave their times as they are, and the next comparison could only call them suspect. SHA-256.
+    Suspects,
+    /// All files with contents and all links. BLAKE3.
+    All,
 }
 
-impl<S: Sink> Hashing<S> {
+/// Numbers of entries of [`Hashing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HashCounts {
+    /// Read and hashed.
+    pub hashed: u64,
+    /// With a hash of an earlier inventory or an interrupted scan.
+    pub known: u64,
+    /// Without a hash, because they changed meanwhile.
+    pub changed: u64,
+    /// Without a hash, because they could not be read.
+    pub unreadable: u64,
+    /// Bytes of contents read.
+    pub read_bytes: u64,
+}
+
+/// Adds hashes to rows before another sink.
+///
+/// With [`Hashed::All`], rows wait in a window of bounded size, are read in the order of their inodes, and are passed on in their own
+/// order. Hashes of an earlier inventory are used for entries that are the same by all their numbers, so that each version of a file is
+/// read once. A file that is not that of its row any more, or changes while it is read, gets no hash: the next comparison finds the change by itself.
+pub struct Hashing<'h, S> {
+    sink: S,
+    hashed: Hashed,
+    roots: Vec<Option<Dir>>,
+    racy: Vec<Racy>,
+    reader: Reader,
+    waiting: WaitingRows,
+    known: Known,
+    journal: Option<Journal>,
+    /// Receives each entry that cannot be read.
+    failed: Box<dyn FnMut(Error) + 'h>,
+    counts: HashCounts,
+}
+
+impl<'h, S: Sink> Hashing<'h, S> {
     /// Wraps `sink` for a scan that began at `started_ns` (nanoseconds since 1970-01-01 UTC) or later;
     /// `roots` in the order of the scan. Errors: the attributes of a root cannot be read.
-    pub fn new(sink: S, roots: Vec<Option<Dir>>, started_ns: i64) -> Result<Self> {
-        let roots = roots.into_iter().map(|root| {
-            let Some(root) = root else { return Ok(None) };
+    pub fn new(
+        sink: S,
+        hashed: Hashed,
+        roots: Vec<Option<Dir>>,
+        started_ns: i64,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let racy = roots.iter().map(|root| {
+            let Some(root) = root else { return Ok(Racy::NEVER) };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
-            let traits = MountTraits::of(&root);
-            let racy = match traits.clock {
+            let traits = MountTraits::of(root);
+            Ok(match traits.clock {
                 Clock::Stopped => Racy::NEVER,
                 // A server's newest time is not known yet.
                 _ => Racy::new(started_ns, granule_ns(&traits, &facts), Some(started_ns)),
-            };
-            Ok(Some((root, racy)))
+            })
         });
         Ok(Self {
             sink,
-            roots: roots.collect::<Result<_>>()?,
-            open: Parents::default(),
-            hashed: 0,
-            unhashed: 0,
+            hashed,
+            racy: racy.collect::<Result<_>>()?,
+            roots,
+            reader: Reader::new(options),
+            waiting: WaitingRows::default(),
+            known: Known::default(),
+            journal: None,
+            failed: Box::new(|_| ()),
+            counts: HashCounts::default(),
         })
+    }
+
+    /// Uses the hashes of an earlier inventory of the same trees (their absolute paths in `roots`) for entries that are the same.
+    /// Errors: it cannot be read.
+    pub fn use_earlier(&mut self, rows: Box<dyn Rows + Send>, roots: &[Vec<u8>]) -> Result<()> {
+        self.known.earlier(rows, roots)
+    }
+
+    /// Keeps hashes in a hidden file next to `output` until [`Hashing::end_journal`], and uses those that an interrupted scan left there.
+    /// Returns their number, and the file, which a scan must leave out. Call it while the output is being written. Errors: another program's
+    /// file or a journal of other trees has its name.
+    pub fn keep_journal(
+        &mut self,
+        output: &Path,
+        roots: &[Vec<u8>],
+        memory_bytes: usize,
+    ) -> Result<(u64, Option<Excluded>)> {
+        let (journal, kept, records) = Journal::open(output, roots, memory_bytes)?;
+        let excluded = journal.excluded();
+        self.known.keep(kept);
+        self.journal = Some(journal);
+        Ok((records, excluded))
+    }
+
+    /// Calls `failed` for each entry that cannot be read.
+    #[must_use]
+    pub fn reporting(mut self, failed: impl FnMut(Error) + 'h) -> Self {
+        self.failed = Box::new(failed);
+        self
     }
 
     /// Borrows the wrapped sink.
@@ -101,129 +180,121 @@ impl<S: Sink> Hashing<S> {
         &mut self.sink
     }
 
-    /// Returns the wrapped sink.
-    pub fn into_inner(self) -> S {
-        self.sink
+    /// Hashes what waits, and returns the wrapped sink with the counts and what ends the journal. Errors: as [`Sink::add`].
+    pub fn finish(mut self) -> Result<(S, HashCounts, JournalEnd)> {
+        self.flush()?;
+        let counts = HashCounts { read_bytes: self.reader.read_bytes(), ..self.counts };
+        Ok((self.sink, counts, JournalEnd(self.journal)))
+    }
+
+    fn is_suspect(&self, row: &Row<'_>) -> bool {
+        self.racy.get(row.key.root as usize).is_some_and(|racy| racy.is_suspect(&row.facts))
+    }
+
+    fn is_wanted(&self, row: &Row<'_>) -> bool {
+        let has_contents =
+            matches!(row.facts.kind, FileType::File | FileType::Symlink) && has_contents(&row.facts);
+        let is_known = row.facts.errno.is_none() && row.facts.hash.is_some();
+        let has_root = self.roots.get(row.key.root as usize).is_some_and(Option::is_some);
+        has_root
+            && has_contents
+            && match self.hashed {
+                Hashed::Suspects => self.is_suspect(row),
+                Hashed::All => !is_known || self.is_suspect(row),
+            }
+    }
+
+    /// Passes all waiting rows on, with hashes. Known hashes are looked up in the order of keys, and the rest is read in the order
+    /// of inodes. Hashes of suspects are not kept in the journal. After a stop nothing more is passed on.
+    fn flush(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.waiting);
+        let mut hashes: Vec<Option<ContentHash>> = Vec::with_capacity(rows.len());
+        let mut wanted = Vec::new();
+        for index in 0..rows.len() {
+            let row = rows.row(index);
+            let is_wanted = self.is_wanted(&row);
+            let hash = match (is_wanted, self.is_suspect(&row)) {
+                (false, _) => row.facts.hash,
+                (true, true) => None,
+                (true, false) => self.known.find(&row)?,
+            };
+            match hash {
+                None if is_wanted => wanted.push(index),
+                Some(_) => self.counts.known += 1,
+                None => {}
+            }
+            hashes.push(hash);
+        }
+        let function = if self.hashed == Hashed::All { Function::Blake3 } else { Function::Sha256 };
+        let how = Wanted { function, trusted: Trusted::ALL, from_device: false };
+        let (journal, racy) = (self.journal.as_ref(), &self.racy);
+        let is_suspect = |row: &Row<'_>| racy[row.key.root as usize].is_suspect(&row.facts);
+        let read = self.reader.in_disk_order(&rows, wanted, &self.roots, |hands, row| {
+            let contents = hands.hash(row, how);
+            let kept = match (&contents, journal) {
+                (Contents::Hashed(ContentHash::Blake3(hash)), Some(journal)) if !is_suspect(row) => {
+                    journal.add(row, hash)
+                }
+                _ => Ok(()),
+            };
+            (contents, kept)
+        })?;
+        for (index, (contents, kept)) in read {
+            kept?;
+            match contents {
+                Contents::Hashed(hash) => {
+                    self.counts.hashed += 1;
+                    hashes[index] = Some(hash);
+                }
+                Contents::Changed => self.counts.changed += 1,
+                Contents::Unreadable(error) => {
+                    self.counts.unreadable += 1;
+                    (self.failed)(error);
+                }
+                Contents::Stopped => {}
+            }
+        }
+        if self.reader.is_stopped() {
+            return Err(interrupted("hash"));
+        }
+        for (index, hash) in hashes.into_iter().enumerate() {
+            let row = rows.row(index);
+            self.sink.add(&Row { facts: Facts { hash, ..row.facts }, ..row })?;
+        }
+        self.waiting = rows;
+        self.waiting.clear();
+        Ok(())
     }
 }
 
-impl<S: Sink> Sink for Hashing<S> {
+/// Ends the journal of a scan whose output is complete.
+#[must_use]
+#[derive(Debug)]
+pub struct JournalEnd(Option<Journal>);
+
+impl JournalEnd {
+    /// Removes the file. Errors: unlink(2).
+    pub fn remove(self) -> Result<()> {
+        self.0.map_or(Ok(()), Journal::remove)
+    }
+}
+
+impl<S: Sink> Sink for Hashing<'_, S> {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
-        // Only suspects are read, so a scan with hashes costs little on a quiet tree. A file that has another
-        // size when it is read has changed since its row was made, and a hash of it would belong to no row.
-        // The next comparison finds the change by itself.
-        let mut row = *row;
-        row.facts.sha256 = None;
-        if let Some(Some((root, racy))) = self.roots.get(row.key.root as usize)
-            && racy.is_suspect(&row.facts)
-            && matches!(row.facts.kind, FileType::File | FileType::Symlink)
-        {
-            match self.open.hash(root, row.key.root, (row.key.parent, row.key.name), row.facts.kind) {
-                Ok((hash, now)) if now.is_none_or(|now| now == row.facts.size_bytes.unwrap_or(now)) => {
-                    self.hashed += 1;
-                    row.facts.sha256 = Some(hash);
-                }
-                _ => self.unhashed += 1,
-            }
+        // On a quiet tree there are few suspects, and other rows do not wait for them.
+        if self.hashed == Hashed::Suspects && !self.is_wanted(row) {
+            return self.sink.add(row);
         }
-        self.sink.add(&row)
+        self.waiting.push(row);
+        let is_full = self.hashed == Hashed::Suspects || self.waiting.is_full(ROWS_MAX, BYTES_MAX);
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
-        match self.roots.get(rows.root as usize) {
-            Some(Some((_, racy))) if rows.iter().any(|row| racy.is_suspect(&row.facts)) => {
-                rows.iter().try_for_each(|row| self.add(&row))
-            }
-            _ => self.sink.add_packed(rows),
-        }
+        let is_plain = self.hashed == Hashed::Suspects
+            && self.racy.get(rows.root as usize).is_none_or(|racy| {
+                *racy == Racy::NEVER || !rows.iter().any(|row| racy.is_suspect(&row.facts))
+            });
+        if is_plain { self.sink.add_packed(rows) } else { rows.iter().try_for_each(|row| self.add(&row)) }
     }
-}
-
-#[derive(Debug, Default)]
-struct Parents {
-    last: Option<((u32, Vec<u8>), Dir)>,
-}
-
-impl Parents {
-    fn hash(
-        &mut self,
-        root: &Dir,
-        number: u32,
-        (parent, name): (&[u8], &[u8]),
-        kind: FileType,
-    ) -> Result<([u8; 32], Option<u64>)> {
-        // Rows come by directory, so the directory of the last one stays open. Both are opened without
-        // following links, from the root down: a directory that was replaced by a link since the scan leads
-        // nowhere else.
-        if !names::is_component(name) {
-            let reason = "the path does not end in a name";
-            return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));
-        }
-        let is_last = self.last.as_ref().is_some_and(|((of, last), _)| *of == number && last == parent);
-        if !is_last {
-            self.last = Some(((number, parent.to_vec()), open_directory(root, parent)?));
-        }
-        let Some((_, parent)) = &self.last else { unreachable!("it was opened above") };
-        let at = parent.path().join(names::to_os(name)?);
-        let failed = |error| Error::io("hash", &at, error);
-        match kind {
-            FileType::Symlink => {
-                let target = read_link(parent, name, &at).map_err(failed)?;
-                Ok((Sha256::digest(&target).into(), Some(target.len() as u64)))
-            }
-            FileType::File => hash_file(open_file(parent, name, &at).map_err(failed)?).map_err(failed),
-            _ => {
-                let reason = "this type of file has no contents";
-                Err(Error::new("hash", &at, ErrorKind::Unavailable, reason))
-            }
-        }
-    }
-}
-
-pub(crate) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
-    let mut directory = root.again()?;
-    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-        directory = directory.open_below(name)?;
-    }
-    Ok(directory)
-}
-
-fn hash_file(mut file: std::fs::File) -> std::io::Result<([u8; 32], Option<u64>)> {
-    // A FIFO would block, and a device may never end.
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("no longer a regular file"));
-    }
-    let (mut hash, mut chunk, mut total) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
-    loop {
-        let read = match file.read(&mut chunk) {
-            Ok(0) => return Ok((hash.finalize().into(), Some(total))),
-            Ok(read) => read,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        hash.update(&chunk[..read]);
-        total += read as u64;
-    }
-}
-
-#[cfg(unix)]
-pub(crate) fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
-    use rustix::fs::{Mode, OFlags, openat};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    Ok(openat(parent, name, flags, Mode::empty())?.into())
-}
-
-#[cfg(windows)]
-pub(crate) fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
-    parent.open_file_below(name)
-}
-
-#[cfg(unix)]
-pub(crate) fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<Vec<u8>> {
-    Ok(rustix::fs::readlinkat(parent, name, Vec::new())?.into_bytes())
-}
-
-#[cfg(windows)]
-pub(crate) fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<Vec<u8>> {
-    Ok(names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec())
 }

@@ -112,7 +112,7 @@ impl Keeping {
 
 impl Keeper<'_> {
     pub(crate) fn add(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
-        if facts.sha256.is_some() {
+        if facts.hash.is_some() {
             self.end(root, path)?;
             return self.row(root, path, name, facts);
         }

@@ -29,21 +29,25 @@ mod fields;
 mod gains;
 pub(crate) mod hash;
 mod keep;
+mod known;
 mod only;
 mod proof;
 mod refresh;
+mod rotten;
 mod selection;
 pub(crate) mod settle;
 pub(crate) mod source;
 mod two;
 
+pub use crate::contents::window::ReadOptions;
 pub use compare::{check_first_root, compare};
 pub use evidence::{Evidence, Sameness};
 pub use fields::Fields;
 pub use gains::{Counted, Gain, Gains};
-pub use hash::{Hashing, verify};
+pub use hash::{HashCounts, Hashed, Hashing, JournalEnd, verify};
 pub use keep::{Keep, Kept};
 pub use only::compare_only;
+pub use rotten::{Rotten, Share, Verified, VerifyOptions, verify_contents};
 pub use selection::Selection;
 pub use two::{compare_inventories, compare_scanned};
 

@@ -7,10 +7,10 @@ use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType
 
 use super::compare::{open, proofs, settled, stat_backend};
 use super::engine::{Found, Tree};
-use super::hash::open_directory;
 use super::proof::{Proof, Proofs, Racy};
 use super::settle::Entry;
 use super::{Change, CompareOptions, Compared, Watch, fields, interrupted, refuse};
+use crate::contents::opened::open_directory;
 use crate::metadata::{Metadata, Root};
 use crate::path::{Place, TreePath};
 use crate::row::Facts;

@@ -200,7 +200,7 @@ impl Racy {
     }
 }
 
-fn has_contents(facts: &Facts) -> bool {
+pub(crate) fn has_contents(facts: &Facts) -> bool {
     match facts.kind {
         FileType::File => facts.size_bytes != Some(0),
         FileType::Symlink | FileType::Unknown => true,

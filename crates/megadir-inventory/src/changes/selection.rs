@@ -47,6 +47,11 @@ impl Selection {
         }
     }
 
+    /// `true` for the path relative to the root and the attributes of an entry that meets all conditions.
+    pub fn accepts(&self, path: &[u8], facts: &Facts) -> bool {
+        self.chosen.accepts(&TreePath::from(path), Some(facts))
+    }
+
     /// Entries that count for [`CompareOptions::gains`](super::CompareOptions::gains).
     pub fn counted(&self) -> Counted {
         let chosen = Arc::clone(&self.chosen);

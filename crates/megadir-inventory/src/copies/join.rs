@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex};
 
 use megadir::{Conditions, Dir, Error, ErrorKind, FileType, Globs, Result, TreeEvent};
 
-use super::contents::{Contents, Outcome, TreeFiles};
+use super::contents::{Contents, Outcome};
 use super::properties::by_facts;
 use super::source::{Head, Job, Mounts, Source, TreeRows};
 use super::unlisted::{Mark, Unlisted};
 use super::{CopyOptions, CopyWatch, Counts, Difference, DifferenceKind, Properties, Side};
+use crate::contents::opened::TreeFiles;
 use crate::file::Inventory;
 use crate::metadata::{Metadata, Root};
 use crate::row::{Facts, Key, Row};
@@ -271,7 +272,7 @@ fn check_hashes(side: &Side, options: &CopyOptions) -> Result<()> {
     }
     let mut rows = seen(Inventory::open(inventory.path())?, options);
     while let Some(row) = rows.next_row()? {
-        if row.facts.sha256.is_some() || row.error.is_some() || !needs(&row.facts) {
+        if row.facts.hash.is_some() || row.error.is_some() || !needs(&row.facts) {
             continue;
         }
         let mut path = Vec::new();
@@ -280,7 +281,7 @@ fn check_hashes(side: &Side, options: &CopyOptions) -> Result<()> {
             (if row.facts.kind == FileType::File { "contents" } else { "target" }, path.escape_ascii());
         let reason = format!(
             "it has no hash of the {property} of '{shown}': name the tree instead of its inventory, or the index of 'megadir pack create', \
-             which has all hashes (scan --hash-suspects stores only those of files modified shortly before)"
+             which has all hashes, as an inventory of 'scan --hash all' has"
         );
         return refuse(inventory.path(), reason);
     }

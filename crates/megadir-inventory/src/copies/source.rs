@@ -14,9 +14,10 @@ use megadir::{Error, ErrorKind, Result, TreeEvent, names};
 
 use super::CopyWatch;
 use crate::metadata::Metadata;
-use crate::row::{Facts, Key, OwnedRow, Row};
+use crate::row::{Facts, OwnedRow, Row};
 use crate::rows::{Rows, Sink};
 use crate::scan::{ScanOptions, relative, scan};
+use crate::waiting::WaitingRows;
 
 fn stopped() -> Error {
     Error::new("compare", "".as_ref(), ErrorKind::Io, "stopped")
@@ -27,47 +28,10 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks that wait in a channel.
 const CHUNKS: usize = 2;
 
-/// Rows in key order: names and errors one after the other in `bytes`, and a path once for all of its entries.
-#[derive(Default)]
-struct Chunk {
-    bytes: Vec<u8>,
-    parents: Vec<(u32, Vec<u8>)>,
-    rows: Vec<Packed>,
-}
-
-struct Packed {
-    parent: usize,
-    name_end: usize,
-    /// End of the error, if there is one.
-    error_end: Option<usize>,
-    facts: Facts,
-}
-
-impl Chunk {
-    fn push(&mut self, row: &Row<'_>) {
-        let Key { root, parent, name } = row.key;
-        let is_same = self.parents.last().is_some_and(|last| (last.0, &last.1[..]) == (root, parent));
-        if !is_same {
-            self.bytes.reserve(parent.len().min(CHUNK_BYTES));
-            self.parents.push((root, parent.to_vec()));
-        }
-        self.bytes.extend_from_slice(name);
-        let name_end = self.bytes.len();
-        self.bytes.extend_from_slice(row.error.unwrap_or_default().as_bytes());
-        let error_end = row.error.map(|_| self.bytes.len());
-        self.rows.push(Packed { parent: self.parents.len() - 1, name_end, error_end, facts: row.facts });
-    }
-
-    fn is_full(&self) -> bool {
-        let parents: usize = self.parents.iter().map(|(_, path)| path.len()).sum();
-        self.rows.len() >= CHUNK_ROWS || self.bytes.len() + parents >= CHUNK_BYTES
-    }
-}
-
 /// Sends rows to the join. Dropping the receiver ends the scan.
 struct Sending {
-    chunk: Chunk,
-    sender: SyncSender<Chunk>,
+    chunk: WaitingRows,
+    sender: SyncSender<WaitingRows>,
 }
 
 impl Sending {
@@ -80,7 +44,7 @@ impl Sending {
 impl Sink for Sending {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
         self.chunk.push(row);
-        if self.chunk.is_full() { self.send() } else { Ok(()) }
+        if self.chunk.is_full(CHUNK_ROWS, CHUNK_BYTES) { self.send() } else { Ok(()) }
     }
 }
 
@@ -97,8 +61,8 @@ pub(super) struct Job<'env> {
 }
 
 impl Job<'_> {
-    fn run(self, sender: SyncSender<Chunk>) -> Result<()> {
-        let mut sink = Sending { chunk: Chunk::default(), sender };
+    fn run(self, sender: SyncSender<WaitingRows>) -> Result<()> {
+        let mut sink = Sending { chunk: WaitingRows::default(), sender };
         let mut watch = |event: TreeEvent<'_>| {
             if let TreeEvent::OtherMount(path) = event {
                 let root = names::from_os(self.path.as_os_str());
@@ -125,19 +89,18 @@ pub(super) enum Source<'scope, 'env> {
 }
 
 /// Rows of a scan in another thread, which begins with [`TreeRows::start`] or when the first row is requested. `next` is the index in `chunk` of
-/// the row to come, and `name_begin` where its name begins.
+/// the row to come.
 pub(super) struct TreeRows<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     job: Option<Job<'env>>,
-    running: Option<(Receiver<Chunk>, ScopedJoinHandle<'scope, Result<()>>)>,
-    chunk: Chunk,
+    running: Option<(Receiver<WaitingRows>, ScopedJoinHandle<'scope, Result<()>>)>,
+    chunk: WaitingRows,
     next: usize,
-    name_begin: usize,
 }
 
 impl<'scope, 'env> TreeRows<'scope, 'env> {
     pub(super) fn new(scope: &'scope Scope<'scope, 'env>, job: Job<'env>) -> Self {
-        Self { scope, job: Some(job), running: None, chunk: Chunk::default(), next: 0, name_begin: 0 }
+        Self { scope, job: Some(job), running: None, chunk: WaitingRows::default(), next: 0 }
     }
 
     /// Errors: the system refuses a thread.
@@ -154,21 +117,15 @@ impl<'scope, 'env> TreeRows<'scope, 'env> {
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
         self.start()?;
-        while self.next == self.chunk.rows.len() {
+        while self.next == self.chunk.len() {
             let Some((receiver, _)) = &self.running else { return Ok(None) };
             match receiver.recv() {
-                Ok(chunk) => (self.chunk, self.next, self.name_begin) = (chunk, 0, 0),
+                Ok(chunk) => (self.chunk, self.next) = (chunk, 0),
                 Err(_) => return self.end().map(|()| None),
             }
         }
-        let Packed { parent, name_end, error_end, facts } = &self.chunk.rows[self.next];
-        let (root, parent) = &self.chunk.parents[*parent];
-        let name = &self.chunk.bytes[self.name_begin..*name_end];
-        let error = error_end.map(|end| &self.chunk.bytes[*name_end..end]);
         self.next += 1;
-        self.name_begin = error_end.unwrap_or(*name_end);
-        let error = error.map(|error| std::str::from_utf8(error).unwrap_or("unknown error"));
-        Ok(Some(Row { key: Key { root: *root, parent, name }, facts: *facts, error }))
+        Ok(Some(self.chunk.row(self.next - 1)))
     }
 
     fn end(&mut self) -> Result<()> {

@@ -9,7 +9,7 @@ use super::encoding::runs::{self, Run};
 use super::schema::{COLUMNS, NUMBERS_AT, STORED};
 use crate::packed::columns::{Column, Columns as Rows};
 use crate::path::common_bytes as common;
-use crate::row::{NUMBERS, STORED_NUMBERS, Stored, push_relative, push_separator, push_text};
+use crate::row::{ContentHash, NUMBERS, STORED_NUMBERS, Stored, push_relative, push_separator, push_text};
 
 const FEW: usize = 16;
 
@@ -26,10 +26,17 @@ pub(super) struct Columns {
     pub(super) numbers: [Numbers; NUMBERS],
     pub(super) error: Dictionary<Box<[u8]>>,
     pub(super) has_error: Present,
-    pub(super) hash: Vec<u8>,
-    pub(super) has_hash: Present,
+    pub(super) sha256: Hashes,
+    pub(super) blake3: Hashes,
     /// Without values unless the file is the index of a pack.
     pub(super) stored: [Numbers; STORED_NUMBERS],
+}
+
+/// Hashes one after the other.
+#[derive(Default)]
+pub(super) struct Hashes {
+    pub(super) present: Present,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Runs of 1 (has a value) and 0.
@@ -96,6 +103,19 @@ impl Present {
     fn clear(&mut self) {
         self.runs.clear();
         self.values = 0;
+    }
+}
+
+impl Hashes {
+    #[inline]
+    fn push(&mut self, hash: Option<&[u8; 32]>) {
+        self.present.push(hash.is_some(), 1);
+        self.bytes.extend_from_slice(hash.map_or(&[], |hash| &hash[..]));
+    }
+
+    fn clear(&mut self) {
+        self.present.clear();
+        self.bytes.clear();
     }
 }
 
@@ -339,8 +359,8 @@ impl Columns {
             numbers: std::array::from_fn(|at| Numbers::new(COLUMNS[NUMBERS_AT + at].stored)),
             error: Dictionary::default(),
             has_error: Present::default(),
-            hash: Vec::new(),
-            has_hash: Present::default(),
+            sha256: Hashes::default(),
+            blake3: Hashes::default(),
             stored: std::array::from_fn(|at| Numbers::new(STORED[at].stored)),
         }
     }
@@ -361,8 +381,8 @@ impl Columns {
         self.numbers.iter_mut().for_each(Numbers::clear);
         self.error.clear();
         self.has_error.clear();
-        self.hash.clear();
-        self.has_hash.clear();
+        self.sha256.clear();
+        self.blake3.clear();
         self.stored.iter_mut().for_each(Numbers::clear);
     }
 
@@ -398,13 +418,18 @@ impl Columns {
     }
 
     #[inline]
-    pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&[u8; 32]>) {
+    pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&ContentHash>) {
         self.has_error.push(error.is_some(), 1);
         if let Some(error) = error {
             self.error.push(&Box::from(error.as_bytes()), 1);
         }
-        self.has_hash.push(hash.is_some(), 1);
-        self.hash.extend_from_slice(hash.map_or(&[], |hash| &hash[..]));
+        let (sha256, blake3) = match hash {
+            Some(ContentHash::Sha256(hash)) => (Some(hash), None),
+            Some(ContentHash::Blake3(hash)) => (None, Some(hash)),
+            None => (None, None),
+        };
+        self.sha256.push(sha256);
+        self.blake3.push(blake3);
     }
 
     pub(super) fn push_stored(&mut self, stored: Option<&Stored>) {
@@ -426,7 +451,8 @@ impl Columns {
             column.add_whole(*given, count);
         }
         self.has_error.push(false, count);
-        self.has_hash.push(false, count);
+        self.sha256.present.push(false, count);
+        self.blake3.present.push(false, count);
     }
 }
 

@@ -9,10 +9,10 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
 use super::chunk::{Chunk, Parents, Strings, Texts, Values, malformed};
-use super::schema::{COLUMNS, ERROR, HASH, NAME, NUMBERS_AT, PARENT, ROOT, TYPE, column};
+use super::schema::{BLAKE3, COLUMNS, ERROR, NAME, NUMBERS_AT, PARENT, ROOT, SHA256, TYPE, column};
 use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
-use crate::row::{Facts, Key, NUMBERS, Row, STORED_NUMBERS, Stored};
+use crate::row::{ContentHash, Facts, Key, NUMBERS, Row, STORED_NUMBERS, Stored};
 
 /// The limit of a row group, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
@@ -30,7 +30,8 @@ pub(super) struct Decoded {
     kinds: Vec<FileType>,
     numbers: [Values; NUMBERS],
     error: Texts,
-    hash: Texts,
+    sha256: Texts,
+    blake3: Texts,
     stored: [Values; STORED_NUMBERS],
 }
 
@@ -46,7 +47,8 @@ impl Decoded {
         let read = |number: usize, place| Chunk::read(group, place, column(number), rows, &spare);
         let chunk = |number: usize| read(number, places[number].ok_or_else(malformed)?);
         let Texts { indexes: kind, texts: words } = chunk(TYPE)?.texts()?;
-        let (error, hash) = (chunk(ERROR)?.texts()?, chunk(HASH)?.texts()?);
+        let (error, sha256) = (chunk(ERROR)?.texts()?, chunk(SHA256)?.texts()?);
+        let blake3 = if places[BLAKE3].is_some() { chunk(BLAKE3)?.texts()? } else { Texts::default() };
         let mut numbers = std::array::from_fn(|_| Values::Nothing);
         for (at, number) in numbers.iter_mut().enumerate() {
             if places[NUMBERS_AT + at].is_some() {
@@ -69,19 +71,21 @@ impl Decoded {
             kinds: words.iter().map(|word| type_of(word)).collect(),
             numbers,
             error,
-            hash,
+            sha256,
+            blake3,
         })
     }
 
     /// Allocating the buffers costs as much as decoding.
     fn into_memory(self) -> Vec<Vec<i64>> {
-        let Self { root, parent, kind, numbers, error, hash, stored, .. } = self;
+        let Self { root, parent, kind, numbers, error, sha256, blake3, stored, .. } = self;
         let parent = match parent {
             Parents::Dictionary(texts) => texts.indexes,
             Parents::Prefixes(_) => Values::Nothing,
         };
         let values =
-            [root, parent, kind, error.indexes, hash.indexes].into_iter().chain(numbers).chain(stored);
+            [root, parent, kind, error.indexes, sha256.indexes, blake3.indexes].into_iter().chain(numbers);
+        let values = values.chain(stored);
         let memory = values.filter_map(|values| match values {
             Values::Each(values) | Values::Some(values, _) => Some(values),
             Values::Nothing | Values::Same(_) => None,
@@ -166,7 +170,7 @@ impl Decoded {
             *whole = values.whole(rows)?;
         }
         let nothing = |texts: &Texts| matches!(texts.indexes.whole(rows), Some(Whole::Nothing));
-        if !nothing(&self.error) || !nothing(&self.hash) {
+        if [&self.error, &self.sha256, &self.blake3].into_iter().any(|texts| !nothing(texts)) {
             return None;
         }
         let ends = self.names.ends.get(rows.clone())?;
@@ -200,7 +204,9 @@ impl Decoded {
         let numbers: [Option<i64>; NUMBERS] = std::array::from_fn(|at| self.numbers[at].get(row));
         let kind = self.kinds.get(self.kind.get(row)? as usize).copied().unwrap_or(FileType::Unknown);
         let mut facts = Facts::from_numbers(kind, &numbers);
-        facts.sha256 = text(&self.hash, row).and_then(|hash| hash.try_into().ok());
+        let hash = |texts| text(texts, row).and_then(|hash| hash.try_into().ok());
+        let sha256 = || hash(&self.sha256).map(ContentHash::Sha256);
+        facts.hash = hash(&self.blake3).map(ContentHash::Blake3).or_else(sha256);
         let error = text(&self.error, row).and_then(|error| std::str::from_utf8(error).ok());
         Some(Row { key, facts, error })
     }

@@ -16,11 +16,11 @@ use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
 use twox_hash::XxHash64;
 use zstd::bulk::Compressor;
 
-use super::columns::{Columns, Dictionary, Parents, Paths, Present, StoredNumbers};
+use super::columns::{Columns, Dictionary, Hashes, Parents, Paths, Present, StoredNumbers};
 use super::encoding::{delta, runs};
 use super::gathered::Gathered;
 use super::schema::{
-    COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, column, columns, schema,
+    BLAKE3, COLUMNS, ERROR, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, SHA256, TYPE, column, columns, schema,
 };
 use crate::packed::{self, unpack_numbers};
 
@@ -187,7 +187,8 @@ impl Chunks<'_> {
                 PATH => self.paths(&columns.path)?,
                 TYPE => self.kinds(&columns.kind)?,
                 ERROR => self.texts(Some(&columns.has_error), &columns.error)?,
-                HASH => self.hashes(&columns.has_hash, &columns.hash)?,
+                SHA256 => self.hashes(number, &columns.sha256)?,
+                BLAKE3 => self.hashes(number, &columns.blake3)?,
                 _ => {
                     let numbers = match number.checked_sub(COLUMNS.len()) {
                         Some(at) => &columns.stored[at],
@@ -301,13 +302,13 @@ impl Chunks<'_> {
         self.column(Some((dictionary, words.len())), statistics)
     }
 
-    fn hashes(&mut self, present: &Present, hashes: &[u8]) -> Result<()> {
+    fn hashes(&mut self, number: usize, Hashes { present, bytes }: &Hashes) -> Result<()> {
         self.begin(Some(present));
-        for hash in hashes.chunks_exact(32) {
+        for hash in bytes.chunks_exact(32) {
             self.plain.extend_from_slice(&32u32.to_le_bytes());
             self.plain.extend_from_slice(hash);
         }
-        self.column(None, no_bounds(HASH, self.rows - present.values))
+        self.column(None, no_bounds(number, self.rows - present.values))
     }
 
     fn column(&mut self, dictionary: DictionaryPage, statistics: Statistics) -> Result<()> {

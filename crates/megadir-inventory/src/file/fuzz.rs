@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::file::tests::{metadata, root};
     use crate::metadata::Metadata;
-    use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
+    use crate::{ContentHash, Facts, Key, Row, Sink, WriteOptions, Writer};
     use megadir::FileType;
 
     fn facts(number: u64, kind: FileType, odd: bool) -> Facts {
@@ -99,7 +99,7 @@ mod tests {
             errno: odd.then_some(13),
             allocated_bytes: (!number.is_multiple_of(5)).then_some(number * 512),
             accessed_ns: (!number.is_multiple_of(7)).then_some(-3 * number as i64),
-            sha256: number.is_multiple_of(11).then_some([number as u8; 32]),
+            hash: number.is_multiple_of(11).then_some(ContentHash::Blake3([number as u8; 32])),
             inode_high: None,
         }
     }

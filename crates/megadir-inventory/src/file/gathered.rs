@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::common_bytes as common;
-use crate::row::{Key, Row, Stored};
+use crate::row::{ContentHash, Key, Row, Stored};
 
 /// A row group on its way from the thread that sorts to a thread that encodes: bytes with as few allocations
 /// as possible, because millions of rows pass. Rows of one directory follow each other in `bytes`, in the
@@ -43,15 +43,15 @@ pub(super) struct Directory {
 pub(super) struct Odd {
     pub(super) row: usize,
     pub(super) error: Option<String>,
-    pub(super) hash: Option<[u8; 32]>,
+    pub(super) hash: Option<ContentHash>,
 }
 
 impl Gathered {
     pub(super) fn add(&mut self, row: &Row<'_>) {
         self.directory(&row.key, 1, false);
         pack(&mut self.bytes, &Numbers::new(&row.facts), row.key.name);
-        if row.error.is_some() || row.facts.sha256.is_some() {
-            let (error, hash) = (row.error.map(str::to_owned), row.facts.sha256);
+        if row.error.is_some() || row.facts.hash.is_some() {
+            let (error, hash) = (row.error.map(str::to_owned), row.facts.hash);
             self.odd.push(Odd { row: self.rows, error, hash });
         }
         self.rows += 1;

@@ -36,7 +36,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Encoding) -> Column {
 }
 
 /// From [`NUMBERS_AT`] on they match [`Facts::numbers`].
-pub(super) static COLUMNS: [Column; 21] = [
+pub(super) static COLUMNS: [Column; 22] = [
     required("root", Kind::Int32, Encoding::RLE_DICTIONARY),
     required("parent", Kind::Bytes, Encoding::RLE_DICTIONARY),
     required("name", Kind::Bytes, Encoding::DELTA_LENGTH_BYTE_ARRAY),
@@ -58,6 +58,7 @@ pub(super) static COLUMNS: [Column; 21] = [
     optional("atime_ns", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
     optional("error", Kind::Text, Encoding::RLE_DICTIONARY),
     optional("sha256", Kind::Bytes, Encoding::PLAIN),
+    optional("blake3", Kind::Bytes, Encoding::PLAIN),
 ];
 
 /// Further columns of the index of a pack, as [`Stored::numbers`](crate::Stored::numbers). Readers of inventories ignore them.
@@ -87,7 +88,8 @@ pub(super) const TYPE: usize = 4;
 pub(super) const NUMBERS_AT: usize = 5;
 pub(super) const ACCESSED: usize = ERROR - 1;
 pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
-pub(super) const HASH: usize = ERROR + 1;
+pub(super) const SHA256: usize = ERROR + 1;
+pub(super) const BLAKE3: usize = ERROR + 2;
 
 /// [`Facts::numbers`] with the names of their columns. All but times and error numbers are unsigned.
 pub fn named_numbers(facts: &Facts) -> impl Iterator<Item = (&'static str, Option<i128>)> {

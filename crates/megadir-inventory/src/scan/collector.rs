@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
-//! rows: count with flags (4), length of the last name (2), hash if flagged (32), packed rows
+//! rows: count with flags (4), length of the last name (2), hash if flagged (32, another bit for BLAKE3), packed rows
 //! ```
 //!
 //! Paths hold no NUL, so keys sort like rows; a directory's errors precede its rows.
@@ -15,7 +15,7 @@ use super::shared::{ItemKey, Shared};
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::{TreePath, common_bytes};
-use crate::row::Facts;
+use crate::row::{ContentHash, Facts};
 use crate::sorter::leading;
 
 pub(super) const ERROR: u8 = 0;
@@ -26,6 +26,7 @@ const HASH_BYTES: usize = 32;
 const FAILED: u32 = 1 << 31;
 const COLUMNS: u32 = 1 << 30;
 const HASHED: u32 = 1 << 29;
+const BLAKE3: u32 = 1 << 28;
 const COLUMN_ROWS_MIN: usize = 8;
 
 /// Buffers of one thread. An item is put together without the lock, which is taken only to hand it over.
@@ -99,8 +100,12 @@ impl<'o> Collector<'o> {
 
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
-        let flags = failed_flag(facts.errno.is_some()) | if facts.sha256.is_some() { HASHED } else { 0 };
-        self.add_row(name, &Numbers::new(facts), flags, facts.sha256.as_ref())
+        let (flags, hash) = match &facts.hash {
+            Some(ContentHash::Sha256(hash)) => (HASHED, Some(hash)),
+            Some(ContentHash::Blake3(hash)) => (HASHED | BLAKE3, Some(hash)),
+            None => (0, None),
+        };
+        self.add_row(name, &Numbers::new(facts), flags | failed_flag(facts.errno.is_some()), hash)
     }
 
     fn add_row(
@@ -174,18 +179,19 @@ fn head(rows: usize, flags: u32, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
 pub(super) struct Item<'a> {
     pub(super) rows: PackedRows<'a>,
     pub(super) some_failed: bool,
-    pub(super) hash: Option<[u8; HASH_BYTES]>,
+    pub(super) hash: Option<ContentHash>,
 }
 
 impl<'a> Item<'a> {
     pub(super) fn of(root: u32, parent: &'a [u8], item: &'a [u8]) -> Option<Self> {
         let (&[a, b, c, d, e, f], mut bytes) = item.split_first_chunk::<HEAD_BYTES>()?;
         let head = u32::from_ne_bytes([a, b, c, d]);
-        let (rows, in_columns) = (head & !(FAILED | COLUMNS | HASHED), head & COLUMNS != 0);
+        let (rows, in_columns) = (head & !(FAILED | COLUMNS | HASHED | BLAKE3), head & COLUMNS != 0);
         let mut hash = None;
         if head & HASHED != 0 {
             let (first, rest) = bytes.split_first_chunk::<HASH_BYTES>()?;
-            (hash, bytes) = (Some(*first), rest);
+            let of = if head & BLAKE3 == 0 { ContentHash::Sha256 } else { ContentHash::Blake3 };
+            (hash, bytes) = (Some(of(*first)), rest);
         }
         let last_name_bytes = u16::from_ne_bytes([e, f]);
         let rows = PackedRows { root, parent, bytes, rows, in_columns, last_name_bytes };

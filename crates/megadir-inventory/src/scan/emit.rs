@@ -97,7 +97,7 @@ impl Emitter<'_> {
             self.metadata.rows += rows.len() as u64;
             return self.sink.add_packed(&rows);
         }
-        rows.iter().try_for_each(|row| self.row(Row { facts: Facts { sha256: hash, ..row.facts }, ..row }))
+        rows.iter().try_for_each(|row| self.row(Row { facts: Facts { hash, ..row.facts }, ..row }))
     }
 
     fn row(&mut self, row: Row<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use megadir::{Dir, FileType};
 use megadir_inventory::changes::{CompareOptions, Keep, Watch, compare};
-use megadir_inventory::{Metadata, OwnedRow, Row, Rows, ScanOptions, scan};
+use megadir_inventory::{ContentHash, Metadata, OwnedRow, Row, Rows, ScanOptions, scan};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 
@@ -105,7 +105,7 @@ fn kept_rows_equal_a_new_scan_and_keep_their_hashes() {
     std::thread::sleep(Duration::from_millis(200));
     let mut before = scanned(&tops);
     for (index, row) in before.1.iter_mut().enumerate().skip(1).step_by(7) {
-        row.facts.sha256 = Some([index as u8; 32]);
+        row.facts.hash = Some(ContentHash::Blake3([index as u8; 32]));
     }
     for (name, text) in [("a/5", "changed"), ("a-b/new", ""), ("f/new", "")] {
         fs::write(tops[1].join(name), text).unwrap();
@@ -123,11 +123,11 @@ fn kept_rows_equal_a_new_scan_and_keep_their_hashes() {
     for row in &mut expected {
         let same = old.get(&key(row)).filter(|old| {
             let accessed_ns = row.facts.accessed_ns;
-            let facts = megadir_inventory::Facts { sha256: None, accessed_ns, ..old.facts };
+            let facts = megadir_inventory::Facts { hash: None, accessed_ns, ..old.facts };
             facts == row.facts && !row.name.is_empty()
         });
-        row.facts.sha256 = same.and_then(|old| old.facts.sha256);
-        hashes += u32::from(row.facts.sha256.is_some());
+        row.facts.hash = same.and_then(|old| old.facts.hash);
+        hashes += u32::from(row.facts.hash.is_some());
     }
     assert!(hashes > 2000, "{hashes}");
     for (threads, memory_bytes) in [(1, 60_000), (2, 1 << 20), (2, 64 << 20)] {

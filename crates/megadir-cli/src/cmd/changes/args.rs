@@ -1,22 +1,92 @@
 //! Options of `megadir changes`.
 
+use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use clap::ValueEnum;
 use megadir::nearest::choices;
 use megadir_inventory::Inventory;
-use megadir_inventory::changes::{ChangeKind, Fields};
+use megadir_inventory::changes::{ChangeKind, Fields, Share};
 
 use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
-use crate::cmd::values::{memory, threads, top};
-use crate::exit::{CliError, directory_parser};
+use crate::cmd::values::{memory, read_rate, threads, top};
+use crate::exit::{CliError, directory_parser, refuse_if};
 use crate::tips::NO_INVENTORY;
 use crate::ui::message::quoted;
 
-fn kind(text: &str) -> Result<ChangeKind, String> {
-    let found = ChangeKind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| choices(text, ChangeKind::ALL.into_iter().map(ChangeKind::name)))
+/// Entries that `--only` reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Only {
+    Kind(ChangeKind),
+    /// No change.
+    Rotten,
+}
+
+pub(super) const ROTTEN: &str = "rotten";
+
+fn only(text: &str) -> Result<Only, String> {
+    let found = ChangeKind::ALL.into_iter().find(|kind| kind.name() == text).map(Only::Kind);
+    let names = ChangeKind::ALL.into_iter().map(ChangeKind::name).chain([ROTTEN]);
+    found.or((text == ROTTEN).then_some(Only::Rotten)).ok_or_else(|| choices(text, names))
+}
+
+/// Entries that `--verify` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verify {
+    Suspects,
+    /// Suspects, and this share of all others that have a hash.
+    Contents(Share),
+}
+
+/// `1/30` is that of today.
+fn verify(text: &str) -> Result<Verify, String> {
+    let wanted = || {
+        format!(
+            "'{text}' is not a share: write suspects, all, 1/30 (another thirtieth each day), or 1/30@7 for that of day 7"
+        )
+    };
+    match text {
+        "suspects" => return Ok(Verify::Suspects),
+        "all" => return Ok(Verify::Contents(Share::ALL)),
+        _ => {}
+    }
+    let (share, day) = text.split_once('@').map_or((text, None), |(share, day)| (share, Some(day)));
+    let (count, parts) = share.split_once('/').ok_or_else(wanted)?;
+    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+    let (Some(count), Some(parts)) = (number(count), number(parts)) else { return Err(wanted()) };
+    let day = match day {
+        Some(day) => day.parse().map_err(|_| wanted())?,
+        None => {
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / DAY_S
+        }
+    };
+    if count > parts {
+        return Err(format!("'{text}' is more than everything: write all"));
+    }
+    Ok(Verify::Contents(Share::of_day(count, parts, day)))
+}
+
+const DAY_S: u64 = 24 * 60 * 60;
+
+/// Joins `--verify all` and `--verify 1/30` to `--verify=all`. A value has to follow an equals sign, because
+/// `--verify INVENTORY` has none; but no inventory has the name of a share.
+pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
+    let is_changes = words.get(1).is_some_and(|word| word == "changes");
+    let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
+    for word in words {
+        let is_share = || word.to_str().is_some_and(|word| verify(word).is_ok());
+        match joined.last_mut().filter(|last| is_changes && *last == "--verify" && is_share()) {
+            Some(last) => {
+                last.push("=");
+                last.push(&word);
+            }
+            None => joined.push(word),
+        }
+    }
+    joined
 }
 
 fn field(text: &str) -> Result<Fields, String> {
@@ -41,7 +111,7 @@ const WITHOUT_GAINS: [&str; 6] = ["paths", "null", "quiet", "only", "ignore", "f
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be compared; 2 usage, not the directory that was scanned, or inventories that are not comparable; 3 the \
-inventory or the tree could not be opened; 10 --quiet or --exit-code: changes or suspects exist; 130 interrupted. Errors go to standard \
+inventory or the tree could not be opened; 10 --quiet or --exit-code: changes or suspects exist; 12 --verify: contents are rotten, whatever else there is; 130 interrupted. Errors go to standard \
 error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Inventory written by 'megadir scan', or a folder of its parts
@@ -60,8 +130,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "null")]
     pub(super) json: bool,
     /// Report only changes of these kinds, comma-separated: added, removed, modified, renamed, type-changed, suspect
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind, conflicts_with = "update")]
-    pub(super) only: Vec<ChangeKind>,
+    ///
+    /// Rotten contents, which are no change, are always reported; `rotten` alone leaves out all changes.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = only, conflicts_with = "update")]
+    pub(super) only: Vec<Only>,
     /// Do not compare these fields, comma-separated: size, mtime, ctime, inode, mode, owner, links, contents
     ///
     /// After 'cp -a' to another place, --any-root --ignore ctime,inode,links leaves true differences, and after 'chmod -R' --ignore ctime,mode. Without ctime, a file of the same
@@ -101,9 +173,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = memory, requires = "update")]
     #[arg(conflicts_with_all = ["only", "ignore", "files0_from"], conflicts_with_all = conditions::IDS)]
     pub(super) memory: Option<usize>,
-    /// Hash suspects and compare with the hashes in the inventory; with --update, also store hashes of new suspects
-    #[arg(long)]
-    pub(super) verify: bool,
+    /// Hash suspects and compare with the hashes in the inventory, with --verify=all every file, with --verify=1/30 another thirtieth each day (UTC)
+    ///
+    /// With --update, hashes of new suspects are stored, and with a share of all files those of all files that have none. A file of the same size, mtime,
+    /// ctime and inode whose contents differ from its hash ('scan --hash all') was changed by no program: it is `rotten`, which is no change, and makes the
+    /// exit code 12. --verify=1/30@7 takes the share of another day, counted from 0. docs/rotten.md has a schedule.
+    #[arg(long, value_name = "FILES", value_parser = verify, num_args = 0..=1, require_equals = true, default_missing_value = "suspects")]
+    pub(super) verify: Option<Verify>,
+    /// With --verify, limit the rate of reading contents, bytes per second, e.g. 50MB/s
+    #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "verify")]
+    pub(super) read_rate: Option<NonZeroU32>,
     /// Compare only the NUL-terminated paths in LIST ('-': standard input)
     ///
     /// Relative paths start at the current directory. A directory stands for itself, without its contents.
@@ -149,6 +228,13 @@ impl Args {
         self.update
     }
 
+    pub(super) fn share(&self) -> Option<Share> {
+        match self.verify {
+            Some(Verify::Contents(share)) => Some(share),
+            _ => None,
+        }
+    }
+
     pub(super) fn newer(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| Inventory::is_at(path))
     }
@@ -177,7 +263,11 @@ impl Args {
     fn check_two(&self) -> Result<(), CliError> {
         let reading = [
             ("--update", self.update, "the second inventory is the current one; keep it instead"),
-            ("--verify", self.verify, "two inventories have no contents to hash; give the path of the tree"),
+            (
+                "--verify",
+                self.verify.is_some(),
+                "two inventories have no contents to hash; give the path of the tree",
+            ),
             ("--files0-from", self.files0_from.is_some(), "select entries with --path-match"),
             ("--list-all", self.list_all, "nothing is listed"),
             ("--fresh", self.fresh, "no attributes are read"),
@@ -188,6 +278,8 @@ impl Args {
         Err(CliError::usage(format!("{option} cannot be used with two inventories: {hint}")))
     }
 
+    /// Refuses options that contradict each other or the number of trees, which the parser does not know: a path for one of several trees, an update of
+    /// a folder, a selection of rotten files without reading any.
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
         if self.paths && roots != 1 {
             return Err(CliError::usage(format!(
@@ -200,11 +292,22 @@ impl Args {
                 quoted(&self.inventory)
             )));
         }
-        if self.gains.is_some() && self.verify && !self.update {
+        if self.gains.is_some() && self.verify.is_some() && !self.update {
             return Err(CliError::usage(
                 "--verify: --gains prints no suspects; leave it out, or add --update to store their hashes",
             ));
         }
+        let share = self.share().is_some();
+        refuse_if(&[
+            (
+                self.only.contains(&Only::Rotten) && !share,
+                "--only rotten: add --verify=all, or a share such as --verify=1/30",
+            ),
+            (
+                share && self.files0_from.is_some(),
+                "--files0-from: --verify=all reads the files of the inventory; select them with --path-match",
+            ),
+        ])?;
         match self.path {
             Some(_) if self.newer().is_some() => self.check_two(),
             Some(_) if roots != 1 => Err(CliError::usage(format!(

@@ -15,7 +15,7 @@ use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
 pub(super) struct Lines {
-    form: LineForm,
+    pub(super) form: LineForm,
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -109,5 +109,5 @@ fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     list_path(text, &path, end, escape);
 }
 
-const COMPARED: [&str; 9] =
+pub(super) const COMPARED: [&str; 9] =
     ["size", "mtime_ns", "ctime_ns", "btime_ns", "inode", "mode", "uid", "gid", "links"];

@@ -4,6 +4,7 @@ mod args;
 mod gains;
 mod lines;
 mod paths;
+mod rotten;
 mod selection;
 
 use std::io::IsTerminal;
@@ -15,7 +16,7 @@ use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{
-    Change, ChangeKind, CompareOptions, Compared, Fields, Hashing, Keep, Kept, Selection, Watch,
+    Change, ChangeKind, CompareOptions, Compared, Fields, Keep, Kept, Selection, Watch,
 };
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
@@ -23,8 +24,8 @@ use megadir_inventory::changes::{
 use megadir_inventory::{Excluded, Inventory, Metadata, Root, Rows, Writer, root_path};
 use megadir_tasks::{Bytes, Kind, Request, finish_folder};
 
-pub(crate) use self::args::Args;
-use self::args::By;
+pub(crate) use self::args::{Args, with_joined_share};
+use self::args::{By, Only};
 use self::lines::Lines;
 use self::selection::selection;
 use super::engine::Engine;
@@ -177,13 +178,15 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         return Err(interrupted(args));
     }
     let mut compared = compared?;
-    if args.verify {
-        run.verify(&mut compared);
+    if args.verify.is_some() {
+        run.verify(&mut compared)?;
     }
+    let verified = args.share().map(|share| run.contents(share)).transpose()?;
     compared.ignore(args.ignore.iter().fold(Fields::NOTHING, |all, field| all.with(*field)));
     run.selection.choose(&mut compared.changes);
-    compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
+    compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&Only::Kind(change.kind)));
     run.complain(&compared);
+    let rotten = run.complain_of_rotten(verified);
     run.check_gains(&compared)?;
     let is_changed = compared.is_changed();
     if run.counts_suspects(&compared) {
@@ -194,7 +197,9 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         let lines = Lines::new(args, &run.roots, output.is_terminal());
         let written = match (args.gains, &compared.gains) {
             (Some(by), Some(gains)) => gains::write(gains, by, args, &lines, &mut output),
-            _ => lines.write(&compared.changes, &mut output),
+            _ => lines
+                .write(&compared.changes, &mut output)
+                .and_then(|()| lines.write_rotten(args, &rotten, &mut output)),
         };
         if let Err(ended) = written {
             // The next run prints these changes again.
@@ -208,6 +213,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         return Err(interrupted(args));
     }
     Ok(match ((args.quiet || args.exit_code) && is_changed, run.failures) {
+        _ if !rotten.is_empty() => exit::ROTTEN,
         (true, _) => exit::CONDITION_MET,
         (false, 0) => exit::DONE,
         _ => exit::SOME_FAILED,
@@ -305,15 +311,16 @@ impl Run<'_> {
         refuse_if(&[(self.args.gains == Some(By::Allocated) && lacks, reason)])
     }
 
-    fn verify(&self, compared: &mut Compared) {
+    fn verify(&self, compared: &mut Compared) -> Result<(), CliError> {
         let roots: Vec<Option<Dir>> = self.open().into_iter().map(Result::ok).collect();
-        let undecided = verify(compared, &roots);
+        let undecided = verify(compared, &roots)?;
         if undecided > 0 {
             eprintln!(
-                "megadir: {} cannot be decided: the inventory has no hashes for them (scan --hash-suspects and --update --verify store hashes)",
+                "megadir: {} cannot be decided: the inventory has no hashes for them (scan --hash suspects and --update --verify store hashes)",
                 counted(undecided, "suspect", "suspects")
             );
         }
+        Ok(())
     }
 
     fn fail(&mut self, message: &str) {
@@ -376,12 +383,12 @@ impl Run<'_> {
         }
         let suspect = compared.count(ChangeKind::Suspect);
         let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;
-        if suspect > 0 && !self.args.verify && is_listed {
-            let has_hash = |change: &Change| change.old.as_ref().is_some_and(|old| old.sha256.is_some());
+        if suspect > 0 && self.args.verify.is_none() && is_listed {
+            let has_hash = |change: &Change| change.old.as_ref().is_some_and(|old| old.hash.is_some());
             let hint = match (self.args.newer(), compared.changes.iter().any(has_hash)) {
                 (Some(_), _) => "",
                 (None, true) => "; --verify compares hashes",
-                (None, false) => "; to decide, scan with --hash-suspects, then compare with --verify",
+                (None, false) => "; to decide, scan with --hash suspects, then compare with --verify",
             };
             let names = if self.counts_suspects(compared) { "; --only suspect lists them" } else { "" };
             eprintln!(
@@ -408,7 +415,7 @@ impl Run<'_> {
         let is_machine_readable = args.json || args.null || args.paths;
         // Open MPI gives rank 0 a terminal, wherever its output goes.
         let is_requested =
-            is_machine_readable || args.verify || !args.only.is_empty() || args.engine.is_some();
+            is_machine_readable || args.verify.is_some() || !args.only.is_empty() || args.engine.is_some();
         !is_requested && std::io::stdout().is_terminal() && compared.count(ChangeKind::Suspect) > SUSPECTS_MAX
     }
 
@@ -429,18 +436,10 @@ impl Run<'_> {
         }
         let Interrupt { beat, .. } = self.interrupt;
         beat.fetch_or(COMPUTING, Ordering::Relaxed);
-        let roots =
-            if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
-        let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
         let mut watch = |_: megadir::TreeEvent<'_>| self.interrupt.flow();
-        let written = match self.args.verify {
-            true => now.write(&mut watch, &mut sink)?,
-            // Hashes that still hold are kept.
-            false => now.write(&mut watch, sink.sink_mut())?,
-        };
-        let Some(metadata) = written else { return Ok(false) };
+        let Some((writer, metadata)) = self.hashed(writer, now, &mut watch)? else { return Ok(false) };
         beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
-        sink.into_inner().finish(&metadata)?;
+        writer.finish(&metadata)?;
         beat.fetch_and(!(WRITING_BACK | COMPUTING), Ordering::Relaxed);
         Ok(true)
     }

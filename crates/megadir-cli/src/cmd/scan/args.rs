@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megadir::{BUFFER_BYTES_MIN, Conditions, Dir};
+use megadir_inventory::changes::Hashed;
 use megadir_inventory::{Excluded, ScanOptions};
 
 use super::merged_roots;
@@ -12,17 +13,19 @@ use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_threads};
-use crate::cmd::values::{ListLimits, Readers, list_limits, memory, rate};
+use crate::cmd::values::{ListLimits, Readers, list_limits, memory, rate, read_rate};
 use crate::exit::{self, CliError};
 
 /// Options that a scan by several processes does not have.
-const WITHOUT_ENGINE: [&str; 13] = [
+const WITHOUT_ENGINE: [&str; 15] = [
     "jsonl",
     "csv",
     "lists",
     "merge",
     "dry_run",
+    "hash",
     "hash_suspects",
+    "read_rate",
     "all_errors",
     "cross_mounts",
     "read_ahead",
@@ -67,20 +70,20 @@ pub(crate) struct Args {
     /// The files files-000001, files-000002, ... have the paths of everything but directories in the order of inodes, relative
     /// to PATH and each terminated by NUL; the file directories has those of the directories. DIR appears when all lists are complete; it
     /// must not exist, or be an empty directory. docs/parallel.md has recipes for rsync, tar and cp.
-    #[arg(long, value_name = "DIR", requires = "split", conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash_suspects"])]
+    #[arg(long, value_name = "DIR", requires = "split", conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash", "hash_suspects"])]
     pub(super) lists: Option<PathBuf>,
     /// Largest number of entries and largest sum of sizes of a list, e.g. 100k,100GB or only one of them
     ///
     /// Sizes end with B. Lists have about equal work; one may exceed the limits by its last file.
     #[arg(long, value_name = "ENTRIES,SIZE", value_parser = list_limits, requires = "lists")]
-    #[arg(conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash_suspects", "merge", "engine"])]
+    #[arg(conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash", "hash_suspects", "merge", "engine"])]
     pub(super) split: Option<ListLimits>,
     /// Read no tree, but merge the parts of an inventory in FOLDER: inventories *.parquet of the same trees
     ///
     /// 'megadir changes' and 'megadir usage' read such a folder too. With --dry-run, checks the parts. The folder is complete with the file
     /// megadir-parts.json, which is written after the last part.
     #[arg(long, value_name = "FOLDER", value_parser = exit::directory_parser(), conflicts_with_all = conditions::IDS)]
-    #[arg(conflicts_with_all = ["paths", "lists", "hash_suspects", "cross_mounts", "read_ahead", "stat_backend", "fresh", "rate", "idle", "memory"])]
+    #[arg(conflicts_with_all = ["paths", "lists", "hash", "hash_suspects", "cross_mounts", "read_ahead", "stat_backend", "fresh", "rate", "idle", "memory"])]
     pub(super) merge: Option<PathBuf>,
     /// Divide the scan among the processes of an MPI launcher, and write parts into the folder given by --output
     ///
@@ -96,11 +99,18 @@ pub(crate) struct Args {
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
-    /// Hash files modified shortly before the scan, or during it, for 'changes --verify'
+    /// Store hashes of the contents of these files, for 'changes --verify'
     ///
-    /// These files can be modified again without a change of their times. With the hash, 'megadir changes --verify' detects this.
-    #[arg(long, conflicts_with = "dry_run")]
+    /// 'all' reads every file once: a later scan to the same FILE reads only what changed, and one that was interrupted continues. 'changes --verify=all' then
+    /// finds contents that differ although size and times do not (docs/rotten.md).
+    #[arg(long, value_name = "FILES", value_enum, conflicts_with_all = ["dry_run", "hash_suspects"])]
+    pub(super) hash: Option<HashWord>,
+    /// Same as --hash suspects
+    #[arg(long, hide = true, conflicts_with = "dry_run")]
     pub(super) hash_suspects: bool,
+    /// With --hash, limit the rate of reading contents, bytes per second, e.g. 50MB/s
+    #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "hash")]
+    pub(super) read_rate: Option<NonZeroU32>,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
@@ -113,7 +123,24 @@ pub(crate) struct Args {
     pub(super) reading: Reading,
 }
 
+/// Files that get a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum HashWord {
+    /// Modified shortly before the scan, or during it: they can be modified again without a change of their times
+    Suspects,
+    /// All files and symbolic links; -j N reads several at a time [default: one, as disks that turn are fastest]
+    All,
+}
+
 impl Args {
+    pub(super) fn hashed(&self) -> Option<Hashed> {
+        match (self.hash, self.hash_suspects) {
+            (Some(HashWord::All), _) => Some(Hashed::All),
+            (Some(HashWord::Suspects), _) | (None, true) => Some(Hashed::Suspects),
+            (None, false) => None,
+        }
+    }
+
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }

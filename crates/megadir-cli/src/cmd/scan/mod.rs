@@ -1,24 +1,25 @@
 //! `megadir scan`: writes an inventory of trees.
 
 pub(super) mod args;
+mod hashes;
 mod text;
 
 pub(crate) use args::Args;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use megadir::{Conditions, Dir, TreeEvent};
 use megadir_bench::control::{WRITING_BACK, marked};
 #[cfg(unix)]
 use megadir_inventory::Lists;
-use megadir_inventory::changes::Hashing;
 use megadir_inventory::{
     GROUP_ROWS, Inventory, Metadata, Row, Rows, ScanOptions, ScanWatch, Sink, WriteOptions, Writer, scan,
 };
 use megadir_tasks::{Kind, Request, finish_folder};
 
+use self::hashes::Hashes;
 use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
@@ -208,13 +209,19 @@ fn other_ending(path: &Path, ending: &str, requested: Option<Form>) -> Result<Op
 
 fn parquet(args: &Args, conditions: SharedConditions, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
-    let writer = Writer::create(output, args.roots()?, write_options(args.reading.readers.threads))?;
-    let options = args.reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
-    let (mut hashing, started) = (hashing(args, writer)?, Instant::now());
+    let roots = args.roots()?;
+    let writer = Writer::create(output, roots.clone(), write_options(args.reading.readers.threads))?;
+    let mut exclude = writer.excluded();
+    let hashes = Hashes::new(args, interrupt);
+    let mut hashing = hashes.before(writer)?;
+    exclude.extend(hashes.continued(&mut hashing, output, &roots)?);
+    let options = args.reading.options(&args.paths, Some(output), exclude, conditions)?;
+    let started = Instant::now();
     let metadata = scanned(args, &options, interrupt, &mut hashing)?;
-    let writer = report_hashed(args, hashing);
+    let (writer, code, journal) = hashes.after(hashing)?;
     let bytes = marked(&interrupt.beat, WRITING_BACK, || writer.finish(&metadata))?;
-    Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
+    journal.remove()?;
+    Ok(code.max(conclude(args, &metadata, started.elapsed(), Some((output, bytes)))))
 }
 
 fn text(
@@ -226,39 +233,19 @@ fn text(
     let output = args.file();
     let sink = TextSink::create(form, output, args.roots()?)?;
     let options = args.reading.options(&args.paths, output, sink.excluded(), conditions)?;
-    let (mut hashing, started) = (hashing(args, sink)?, Instant::now());
+    let hashes = Hashes::new(args, interrupt);
+    let (mut hashing, started) = (hashes.before(sink)?, Instant::now());
     let scanned = scanned(args, &options, interrupt, &mut hashing);
     if let Some(ended) = hashing.sink_mut().ended.take() {
         return ended.code();
     }
     let metadata = scanned?;
-    let sink = report_hashed(args, hashing);
+    let (sink, code, _) = hashes.after(hashing)?;
     let bytes = match marked(&interrupt.beat, WRITING_BACK, || sink.finish()) {
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
     };
-    Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
-}
-
-/// Changes from this moment on make a file suspect: call it before the scan.
-fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-    let roots = args.paths.iter().filter(|_| args.hash_suspects).map(|path| Dir::open(path).ok()).collect();
-    Ok(Hashing::new(sink, roots, started_ns)?)
-}
-
-fn report_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
-    if args.hash_suspects {
-        let lost = match hashing.unhashed {
-            0 => String::new(),
-            lost => format!(", {lost} could not be read or changed meanwhile"),
-        };
-        if !args.quiet || hashing.unhashed > 0 {
-            eprintln!("megadir: {} suspects hashed{lost}", hashing.hashed);
-        }
-    }
-    hashing.into_inner()
+    Ok(code.max(conclude(args, &metadata, started.elapsed(), output.zip(bytes))))
 }
 
 fn rehearse(args: &Args, conditions: SharedConditions, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -294,6 +281,9 @@ fn scanned(
         None => scan(&args.paths, options, &mut watch, sink),
     };
     progress.finish();
+    if interrupt.is_requested() {
+        return Err(interrupted(args));
+    }
     scanned?.ok_or_else(|| interrupted(args))
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind};
-use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
+use megadir_inventory::{CSV_HEADER, ContentHash, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
 
 use crate::exit::CliError;
 use crate::ui::escape::{csv_value, hex, number};
@@ -110,8 +110,20 @@ fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
             object.number_or_null(key, number);
         }
         object.string_or_null("error", row.error);
-        object.string_or_null("sha256", row.facts.sha256.map(|hash| hex(&hash)).as_deref());
+        for (key, hash) in hashes(row) {
+            object.string_or_null(key, hash.as_deref());
+        }
     });
+}
+
+/// Columns of the functions, in their order.
+fn hashes(row: &Row<'_>) -> [(&'static str, Option<String>); 2] {
+    let (sha256, blake3) = match &row.facts.hash {
+        Some(ContentHash::Sha256(hash)) => (Some(hex(hash)), None),
+        Some(ContentHash::Blake3(hash)) => (None, Some(hex(hash))),
+        None => (None, None),
+    };
+    [("sha256", sha256), ("blake3", blake3)]
 }
 
 fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
@@ -128,9 +140,9 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     }
     text.push(b',');
     csv_value(text, row.error.unwrap_or_default().as_bytes());
-    text.push(b',');
-    if let Some(hash) = &row.facts.sha256 {
-        text.extend_from_slice(hex(hash).as_bytes());
+    for (_, hash) in hashes(row) {
+        text.push(b',');
+        text.extend_from_slice(hash.unwrap_or_default().as_bytes());
     }
     text.extend_from_slice(b"\r\n");
 }

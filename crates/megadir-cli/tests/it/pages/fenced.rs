@@ -29,6 +29,8 @@ const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `ba
 
 const REMOVED: Held = Elsewhere("needs the tree that was packed; the tests `remove::packed` run it");
 
+const ROTTEN: Held = Elsewhere("needs an inventory with hashes from before; the tests `rotten` run it");
+
 const RSYNC: Held = Elsewhere("needs rsync; the tests `compare` run it");
 
 const IN_PARTS: Held = Elsewhere("needs a folder of parts; the tests `parts` run it");
@@ -483,6 +485,21 @@ const BLOCKS: &[Block] = &[
         &[(
             "sudo megadir bench run listing --entries 100k --fs ext4 --cache fs-cold --disk rotating",
             MODELLED,
+        "docs/rotten.md",
+        &[
+            ("megadir scan --hash all project -o project.parquet", Runs),
+            ("megadir changes project.parquet --verify all", Runs),
+        ],
+    ),
+    (
+        "docs/rotten.md",
+        &[("megadir changes project.parquet --update --verify 1/30 --read-rate 50MB/s", Runs)],
+    ),
+    (
+        "docs/rotten.md",
+        &[(
+            "megadir changes project.parquet --verify all --only rotten --paths -0 | rsync -a -I --from0 --files-from=- uploads/ project/",
+            ROTTEN,
         )],
     ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),

@@ -174,9 +174,8 @@ impl<S: Source> Worker<'_, '_, S> {
                 Some((_, old)) => keeper.add(root, path, name, &old)?,
                 None => {
                     // A suspect's hash may be stale.
-                    let sha256 =
-                        same().filter(|_| !racy.is_suspect(&new)).and_then(|row| task.block.hash(row));
-                    keeper.add(root, path, name, &Facts { sha256, ..new })?;
+                    let hash = same().filter(|_| !racy.is_suspect(&new)).and_then(|row| task.block.hash(row));
+                    keeper.add(root, path, name, &Facts { hash, ..new })?;
                 }
             }
         }
