@@ -119,7 +119,7 @@ mod tests {
         sample.into_vec()
     }
 
-    /// Of the numbers of times that the entries are in samples. Those of one sample are without replacement, which makes the sum
+    /// Statistic of how often the entries are in samples. Those of one sample are without replacement, which makes the sum
     /// smaller by the factor that is divided out.
     fn chi_square(sampled: impl Fn(u64) -> Vec<usize>) -> f64 {
         let mut times = [0_u64; ENTRIES];

@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
             place: Place::TOP,
             lines,
             output,
-            collected: (args.sort != Sort::None && !examines && args.sample.is_none()).then(|| Collected::new(args, &lines)),
+            collected: (args.sort != Sort::None && !examines && args.sample.is_none())
+                .then(|| Collected::new(args, &lines)),
             examined,
             complaint: None,
             summary: Summarizing::new(args, lines, is_terminal),
@@ -411,8 +412,7 @@ impl<'a> Run<'a> {
 
 fn progress(args: &Args) -> Option<Progress> {
     let label = "entries read";
-    let is_mute =
-        args.count || args.summary.is_some() || args.sample.is_some() || args.sort != Sort::None;
+    let is_mute = args.count || args.summary.is_some() || args.sample.is_some() || args.sort != Sort::None;
     is_mute.then(|| match &args.directories[..] {
         [path] if !args.recursive => {
             let path = path.clone();
