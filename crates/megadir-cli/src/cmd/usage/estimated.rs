@@ -110,6 +110,8 @@ fn table(text: &mut Vec<u8>, estimate: &Estimate<'_>, ranked: &[Row<'_>], look: 
     }
 }
 
+/// Lines below the table: what the figures are of, and what limits them. The first has a longer time to try, since the number of
+/// directories that a sample needs is not known.
 fn notes(estimate: &Estimate<'_>, directories: usize, look: Look) -> Vec<String> {
     let usage = &estimate.usage;
     let (read, time) = (look.counted(usage.read, "directory", "directories"), estimate.time.as_secs());

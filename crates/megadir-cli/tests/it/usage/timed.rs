@@ -100,7 +100,7 @@ fn too_few_reads_give_a_lower_bound() {
 }
 
 #[test]
-fn what_has_no_estimate_is_refused_in_one_line() {
+fn options_without_estimates_are_refused_in_one_line() {
     let scratch = scratch();
     make(scratch.path());
     run(scratch.path(), &["scan", "--quiet", "d0", "-o", "tree.parquet"]).quiet();

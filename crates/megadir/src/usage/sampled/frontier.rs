@@ -108,7 +108,7 @@ impl<T: Tree> Sampler<T> {
             Task::Read(waiting, number) => {
                 let mut random = Random::new(self.seed, number);
                 let reading = self.tree.read(&waiting.node, FRONTIER_MAX, &mut random);
-                lock(&self.state).take(waiting, reading);
+                lock(&self.state).take(&waiting, reading);
             }
             Task::Probe(at, node, number) => {
                 let probed = probe(&self.tree, node, &mut Random::new(self.seed, number));
@@ -157,7 +157,7 @@ impl<N: Clone> State<N> {
 
     /// Takes the entries of a certain directory. One that the time did not suffice for leaves its part without an estimate, and so
     /// does one that ends after the frontier was closed: probes would not find what is below it.
-    fn take(&mut self, directory: Waiting<N>, reading: Reading<N>) {
+    fn take(&mut self, directory: &Waiting<N>, reading: Reading<N>) {
         self.read += 1;
         if let Some(at) = self.open.iter().position(|part| *part == directory.part) {
             self.open.swap_remove(at);

@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn moments_of_parts_are_those_of_the_whole() {
         let values = [3.0, 9.0, 1.0, 4.0, 7.0];
-        let (mut one, mut two) = (Moments::default(), Moments::default());
-        values[..2].iter().for_each(|value| one.merge(&Moments::of([*value; 4])));
-        values[2..].iter().for_each(|value| two.merge(&Moments::of([*value; 4])));
-        one.merge(&two);
+        let (mut first, mut last) = (Moments::default(), Moments::default());
+        values[..2].iter().for_each(|value| first.merge(&Moments::of([*value; 4])));
+        values[2..].iter().for_each(|value| last.merge(&Moments::of([*value; 4])));
+        first.merge(&last);
         let mean = 24.0 / 5.0;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        assert!((one.mean[0] - mean).abs() < 1e-12 && (one.squares[3] - squares).abs() < 1e-9);
-        assert_eq!((one.count, one.largest[1]), (5, 9.0));
+        assert!((first.mean[0] - mean).abs() < 1e-12 && (first.squares[3] - squares).abs() < 1e-9);
+        assert_eq!((first.count, first.largest[1]), (5, 9.0));
     }
 
     #[test]

@@ -272,7 +272,7 @@ fn trees_with_heavy_tails_have_lower_bounds() {
     assert!(found.low_held.iter().all(|held| held * 100 >= TRIALS * 93), "{found:?}");
 }
 
-/// Of names, sizes, and a file with two links.
+/// Names, sizes, and a file with two links.
 #[test]
 #[cfg(unix)]
 fn a_directory_tree_that_is_read_completely_is_exact() {
