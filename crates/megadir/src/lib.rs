@@ -44,6 +44,7 @@
 //! | number of entries, in milliseconds | `estimate()` (Linux) |
 //! | figures about a directory or a tree | [`mod@summary`] |
 //! | entries and bytes of every subtree | [`usage`] |
+//! | a random sample of entries | [`sample`] |
 //! | space left in a directory, and the limit behind a failed create | [`limits`] |
 //! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
@@ -59,7 +60,7 @@
 //! | `batch.rs`, `decode.rs`, `file_type.rs`, `options.rs` | entries borrowed from a buffer, and their record format |
 //! | `backend/`, `policy.rs`, `listing.rs`, `estimate.rs`, `read_ahead.rs`, `inodes_ahead/` | ways to read a directory, their choice, and one listing; counts without listing; blocks that the device reads early |
 //! | `stat/`, `attributes/`, `attribute_listing/`, `ext4_disk.rs`, `directory_information.rs` | ways to read attributes, their choice, and two decoders |
-//! | `walk/`, `conditions/`, `summary/`, `usage/` | trees, conditions on entries, figures |
+//! | `walk/`, `conditions/`, `summary/`, `usage/`, `sample.rs` | trees, conditions on entries, figures, samples |
 //! | `mount_traits/`, `mounts.rs`, `file_system.rs`, `block_device.rs` | what a mount can be trusted with; mount table, devices |
 //! | `limits/`, `layout/` | capacity of a directory; names to paths |
 //! | `remove/`, `reshard/`, `likeness.rs`, `pace.rs`, `io_priority.rs`, `threads.rs` | removal, moves to another layout, and what they share |
@@ -115,6 +116,7 @@ mod read_ahead;
 pub mod remove;
 #[cfg(target_os = "linux")]
 pub mod reshard;
+pub mod sample;
 pub mod sizes;
 mod stat;
 pub mod summary;

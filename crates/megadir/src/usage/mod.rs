@@ -25,6 +25,7 @@
 
 mod links;
 mod read;
+pub mod sampled;
 mod subtree;
 mod tables;
 mod top;

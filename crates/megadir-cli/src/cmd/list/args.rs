@@ -37,6 +37,16 @@ pub(crate) struct Args {
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     pub(super) limit: Option<u64>,
+    /// Print a random sample of N entries, in the order of their paths
+    ///
+    /// All samples of N entries of all directories together are equally probable, of those that meet the conditions. The
+    /// whole listing is read, without attributes unless conditions need them, and N paths are held in memory (up to a million).
+    #[arg(long, value_name = "N", value_parser = top, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(super) sample: Option<usize>,
+    /// Seed of --sample: the same entries give the same sample [default: random, printed with --explain]
+    #[arg(long, value_name = "N", help_heading = "Selection")]
+    pub(super) seed: Option<u64>,
     /// List subdirectories too; symbolic links are never followed
     #[arg(short, long, visible_short_alias = 'R', help_heading = "Selection")]
     pub(super) recursive: bool,
@@ -283,11 +293,35 @@ impl Args {
                 "--stat-backend needs --long, --fields, --summary or a condition on attributes",
             ),
         ])?;
+        self.check_sample()?;
         let twice = self.fields.iter().enumerate().find(|(at, field)| self.fields[..*at].contains(field));
         if let Some((_, field)) = twice {
             return Err(CliError::usage(format!("--fields: '{}' appears twice", field.name())));
         }
         self.check_backend()
+    }
+
+    /// A sample has the names that the listing has: attributes of the whole directory would be queried for a few lines.
+    fn check_sample(&self) -> Result<(), CliError> {
+        let sample = self.sample.is_some();
+        let attributes = "--sample prints names, types and inodes; for more: megadir list --sample N -0 DIR | xargs -0 ls -ld --";
+        refuse_if(&[
+            (!sample && self.seed.is_some(), "--seed needs --sample"),
+            (sample && (self.long || !self.fields.is_empty()), attributes),
+            (sample && self.limit.is_some(), "--sample has the number of entries: leave --limit out"),
+            (
+                sample && (self.count || self.estimate || self.summary.is_some()),
+                "--sample prints entries: leave --count, --estimate or --summary out",
+            ),
+            (
+                sample && !matches!(self.sort, Sort::None | Sort::Name),
+                "--sample is printed in the order of paths: leave --sort out",
+            ),
+            (
+                sample && self.memory.is_some(),
+                "--memory: the lines of --sample are sorted in memory; leave it out",
+            ),
+        ])
     }
 
     fn check_backend(&self) -> Result<(), CliError> {

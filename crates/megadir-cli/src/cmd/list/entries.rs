@@ -34,7 +34,7 @@ impl Run<'_> {
 
     /// Order of the checks: type and name first, since they need no attributes; then errors, which are noted for
     /// entries that could have met the conditions; then attributes. An entry that vanished since it was listed is
-    /// left out, without an error. Counting, summary and lines exclude each other. `left` shrinks only for printed
+    /// left out, without an error. Counting, summary, sample and lines exclude each other. `left` shrinks only for printed
     /// lines: with `--sort`, lines are held back, and the limit applies to the sorted ones.
     fn each_row<'e>(
         &mut self,
@@ -43,6 +43,7 @@ impl Run<'_> {
         label: &Label,
         directory: &DirPath,
     ) -> Result<(), Stop> {
+        let tags = self.sampled.as_ref().map(|sampled| sampled.tags(label));
         for (mut entry, row) in rows {
             if row.have.contains(StatMask::TYPE) {
                 entry.kind = row.kind;
@@ -63,6 +64,8 @@ impl Run<'_> {
                 self.counted += 1;
             } else if let Some(summary) = &mut self.summary {
                 summary.add(label.prefix(), &entry, row);
+            } else if let Some((sampled, tags)) = self.sampled.as_mut().zip(tags.as_ref()) {
+                sampled.add(tags, label, &entry);
             } else if examined.add(label, &entry, row, &mut self.output.text)? {
                 self.left -= 1;
                 self.output.made()?;
@@ -99,6 +102,13 @@ impl Run<'_> {
             let listed = self.each_row(&mut examined, rows, label, &Path::new("").into());
             self.examined = Some(examined);
             return listed;
+        }
+        if let Some(sampled) = &mut self.sampled {
+            let (conditions, place, tags) = (&*self.conditions, &self.place, sampled.tags(label));
+            for entry in batch.entries().filter(|entry| accepts(conditions, place, entry)) {
+                sampled.add(&tags, label, &entry);
+            }
+            return Ok(());
         }
         if let Some(collected) = &mut self.collected {
             let (conditions, place) = (&*self.conditions, &self.place);

@@ -8,6 +8,7 @@ pub(super) mod field;
 mod lines;
 mod long;
 mod recorded;
+mod sampled;
 mod sorted;
 pub(super) mod source;
 pub(super) mod summary;
@@ -24,6 +25,7 @@ pub(crate) use self::args::Args;
 use self::args::Sort;
 use self::examined::{Complaint, Examined};
 use self::lines::{Format, Label, Lines};
+use self::sampled::Sampled;
 use self::sorted::Collected;
 use self::summary::Summarizing;
 use self::unreturned::Unreturned;
@@ -53,7 +55,7 @@ impl<E: Into<CliError>> From<E> for Stop {
     }
 }
 
-/// State of one command over all its directories. Entries go to one of four places: `summary`, `examined` (with
+/// State of one command over all its directories. Entries go to one of five places: `summary`, `sampled`, `examined` (with
 /// attributes), `collected` (names that are sorted), or at once to `output`. `left` is what `--limit` still allows,
 /// `counted` the entries of the present directory, and `began` whether it returned any, which decides if a failure
 /// leaves a partial listing. `listed` counts directories that were listed; without any, the exit code is
@@ -68,6 +70,7 @@ struct Run<'a> {
     examined: Option<Examined>,
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
+    sampled: Option<Sampled>,
     progress: Option<Progress>,
     metrics: Option<(Textfile, Metrics)>,
     left: u64,
@@ -180,10 +183,12 @@ impl<'a> Run<'a> {
             place: Place::TOP,
             lines,
             output,
-            collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args, &lines)),
+            collected: (args.sort != Sort::None && !examines && args.sample.is_none())
+                .then(|| Collected::new(args, &lines)),
             examined,
             complaint: None,
             summary: Summarizing::new(args, lines, is_terminal),
+            sampled: Sampled::new(args, lines),
             progress: progress(args),
             metrics: args.prometheus.prepare()?.map(|file| (file, Metrics::default())),
             left: args.limit.unwrap_or(u64::MAX),
@@ -209,6 +214,7 @@ impl<'a> Run<'a> {
         (self.began, self.counted) = (false, 0);
         let failures = self.failures;
         self.summary.iter_mut().for_each(|summary| summary.begin(failures));
+        self.sampled.iter_mut().for_each(Sampled::next_tree);
         let listed = match Dir::open(path) {
             Ok(directory) if self.args.estimate => return self.estimate(&directory),
             Ok(directory) => self.opened(directory, path),
@@ -374,6 +380,14 @@ impl<'a> Run<'a> {
 
     fn finish(&mut self) -> Result<(), Ended> {
         self.complain();
+        if let Some(sampled) = self.sampled.take() {
+            self.progress = None;
+            if self.args.explain {
+                sampled.explain();
+            }
+            sampled.write(&mut self.output)?;
+            return self.output.flush();
+        }
         if let Some(examined) = self.examined.take() {
             self.progress = None;
             examined.finish(&mut self.output, self.left)?;
@@ -398,7 +412,7 @@ impl<'a> Run<'a> {
 
 fn progress(args: &Args) -> Option<Progress> {
     let label = "entries read";
-    let is_mute = args.count || args.summary.is_some() || args.sort != Sort::None;
+    let is_mute = args.count || args.summary.is_some() || args.sample.is_some() || args.sort != Sort::None;
     is_mute.then(|| match &args.directories[..] {
         [path] if !args.recursive => {
             let path = path.clone();

@@ -17,6 +17,7 @@ mod output;
 mod raw;
 mod recorded;
 mod recursive;
+mod sample;
 mod sort;
 mod stat_backend;
 mod streaming;

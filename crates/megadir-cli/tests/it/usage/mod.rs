@@ -4,6 +4,7 @@
 mod changing;
 mod output;
 mod requests;
+mod timed;
 
 use std::path::Path;
 use std::process::Command;
