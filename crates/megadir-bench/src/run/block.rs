@@ -86,9 +86,9 @@ pub(crate) fn run_block(
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
-    let usage = process_usage().since(used_before);
-    let disk = disk_before.and_then(|before| Some(round_dirs.disk_counts(block.arm)?.since(before)));
-    let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
+    let own_usage = || BlockUsage::new(elapsed_ns, process_usage().since(used_before));
+    let taken = work.usage().unwrap_or_else(own_usage);
+    let disk = round_dirs.disk_work(block.arm, disk_before).map(Box::new);
     let off = |change| files.map_or(Ok(0), |files| files_off(files, change, directory.at(), control));
     let (counted, refused) = match worked {
         // A wrong number marks the block's work as unequal.
@@ -127,7 +127,7 @@ pub(crate) fn run_block(
             .latency()
             .filter(|_| block.phase == Phase::Measure && refused.is_none())
             .map(Box::new),
-        disk: disk.map(Box::new),
+        disk,
         voided: None,
         refused: refused.map(Box::new),
     })

@@ -109,6 +109,11 @@ impl<'a> RoundDirs<'a> {
         self.data_dirs.volumes.disk_counts(&self.plan.data[self.data_of(arm).0 as usize])
     }
 
+    /// Work of that disk since it had the counts `before`.
+    pub(crate) fn disk_work(&self, arm: ArmId, before: Option<DiskCounts>) -> Option<DiskCounts> {
+        Some(self.disk_counts(arm)?.since(before?))
+    }
+
     /// Prepares the file systems for the next block. Between arms with the same operation nothing is
     /// written back: an arm would otherwise pay differently for its place in the round.
     pub(crate) fn enter(&mut self, order: &[ArmId], place: usize) -> Result<(), RunError> {

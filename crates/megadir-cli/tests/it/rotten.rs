@@ -165,11 +165,7 @@ fn a_file_system_that_refuses_rotten_contents_makes_a_failure() {
     let tree_word = tree.to_str().unwrap().to_owned();
     let scanned = run(scratch.path(), &["scan", "-q", "--hash", "all", &tree_word, "-o", "i.parquet"]);
     assert_eq!(scanned.code, Some(0), "{scanned:?}");
-    let large = fs::read_dir(&tree).unwrap().next().map(|_| ()).and_then(|()| {
-        let found = shell(&tree, "find . -name f8 -printf '%P'");
-        Some(text(&found.out))
-    });
-    let large = large.unwrap();
+    let large = text(&shell(&tree, "find . -name f8 -printf '%P'").out);
     let chosen = BTreeMap::from([(large.clone(), fs::read(tree.join(&large)).unwrap())]);
     mount.remount(|image| rot(image, &chosen, &mut rng)).unwrap();
     let found = run(scratch.path(), &["changes", "i.parquet", "--verify=all"]);

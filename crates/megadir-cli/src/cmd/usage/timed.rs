@@ -43,7 +43,7 @@ pub(super) struct Estimate<'a> {
 }
 
 pub(super) enum Timed<'a> {
-    Exact(Answer<'a>),
+    Exact(Box<Answer<'a>>),
     Estimated(Box<Estimate<'a>>),
 }
 
@@ -102,7 +102,7 @@ pub(super) fn run<'a>(
         }];
         let is_selection = conditions.is_some();
         let answer = Answer { is_selection, unread, mounts_not_entered, trees, ..Answer::of(args, report) };
-        return Ok(Timed::Exact(answer));
+        return Ok(Timed::Exact(Box::new(answer)));
     }
     while Arc::strong_count(&sampling) > 1 && started.elapsed() < time + GRACE {
         std::thread::sleep(LOOK / 4);
