@@ -66,13 +66,11 @@ impl Lab {
     }
 
     /// Names the program and the first arguments of worker processes, which also serve modelled disks.
-    #[must_use]
-    pub fn served_by(mut self, worker: Option<(PathBuf, Vec<OsString>)>) -> Self {
+    pub fn set_server(&mut self, worker: Option<(PathBuf, Vec<OsString>)>) {
         self.server = worker.map(|(path, mut arguments)| {
             arguments.push(OsString::from(SERVES_DISK));
             Program { path, arguments }
         });
-        self
     }
 
     pub fn leftovers(&self) -> &Leftovers {

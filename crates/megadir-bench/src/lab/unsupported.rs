@@ -47,9 +47,8 @@ impl Lab {
         refused()
     }
 
-    #[must_use]
-    pub fn served_by(self, _: Option<(PathBuf, Vec<OsString>)>) -> Self {
-        self
+    pub fn set_server(&mut self, _: Option<(PathBuf, Vec<OsString>)>) {
+        match *self {}
     }
 
     pub fn leftovers(&self) -> &Leftovers {

@@ -82,12 +82,11 @@ pub(crate) fn run_block(
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
     let disk_before = round_dirs.disk_counts(block.arm);
-    let used_before = process_usage();
+    let used = process_usage();
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
-    let own_usage = || BlockUsage::new(elapsed_ns, process_usage().since(used_before));
-    let taken = work.usage().unwrap_or_else(own_usage);
+    let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, process_usage().since(used)));
     let disk = round_dirs.disk_work(block.arm, disk_before).map(Box::new);
     let off = |change| files.map_or(Ok(0), |files| files_off(files, change, directory.at(), control));
     let (counted, refused) = match worked {

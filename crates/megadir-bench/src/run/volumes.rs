@@ -126,7 +126,8 @@ impl Volumes {
         notes: &mut Vec<Note>,
     ) -> Result<(Self, Plan), RunError> {
         let command = worker.map(|worker| (worker.program.clone(), worker.arguments.clone()));
-        let lab = Lab::open(path, control)?.served_by(command);
+        let mut lab = Lab::open(path, control)?;
+        lab.set_server(command);
         notes.extend(notes_on(lab.leftovers()));
         let (mut mounts, mut unavailable) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {

@@ -212,12 +212,17 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     {
         return Err(interrupted(args));
     }
-    Ok(match ((args.quiet || args.exit_code) && is_changed, run.failures) {
-        _ if !rotten.is_empty() => exit::ROTTEN,
+    Ok(exit_code(args, is_changed, !rotten.is_empty(), run.failures))
+}
+
+/// Rotten contents come first: a script that backs up after changes must not copy them over good ones.
+fn exit_code(args: &Args, is_changed: bool, is_rotten: bool, failures: u64) -> u8 {
+    match ((args.quiet || args.exit_code) && is_changed, failures) {
+        _ if is_rotten => exit::ROTTEN,
         (true, _) => exit::CONDITION_MET,
         (false, 0) => exit::DONE,
         _ => exit::SOME_FAILED,
-    })
+    }
 }
 
 impl Run<'_> {

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::directory::{EXAMINED_MAX, extrapolated};
-use super::{DirectoryTree, Estimated, Figures, QUANTITIES, Random, Reading, Sampler, Step, Tree};
-use crate::tree_path::TreePath;
+use super::{Estimated, Figures, QUANTITIES, Random, Reading, Sampler, Step, Tree};
 
 const TRIALS: u64 = 500;
 /// Each tree is sampled by as many seeds.
@@ -286,8 +285,9 @@ fn a_directory_tree_that_is_read_completely_is_exact() {
     let root = crate::Dir::open(scratch.path()).expect("a directory");
     let own = |path: &str| std::fs::metadata(scratch.path().join(path)).map_or(0, |of| of.len());
     let bytes = 30 * 4 + own("a") + own("a/b") + own("c");
-    let tree = DirectoryTree::new(root, false, None, None, Box::new(|| false)).expect("a stat backend");
-    let sampler = Sampler::new(tree, TreePath::root(), 1);
+    let tree =
+        super::DirectoryTree::new(root, false, None, None, Box::new(|| false)).expect("a stat backend");
+    let sampler = Sampler::new(tree, crate::tree_path::TreePath::root(), 1);
     while sampler.step(0.0) == Step::Again {}
     let usage = sampler.usage();
     assert!(usage.total.iter().all(Estimated::is_exact), "{usage:?}");
