@@ -152,7 +152,7 @@ impl<'h, S: Sink> Hashing<'h, S> {
         self.known.earlier(rows, roots)
     }
 
-    /// Keeps hashes in a hidden file next to `output` until [`Hashing::end_journal`], and uses those that an interrupted scan left there.
+    /// Keeps hashes in a hidden file next to `output` until the [`JournalEnd`] of [`Hashing::finish`] ends it, and uses those that an interrupted scan left there.
     /// Returns their number, and the file, which a scan must leave out. Call it while the output is being written. Errors: another program's
     /// file or a journal of other trees has its name.
     pub fn keep_journal(

@@ -503,7 +503,7 @@ const BLOCKS: &[Block] = &[
     ),
     (
         "docs/rotten.md",
-        &[("megadir changes project.parquet --update --verify 1/30 --read-rate 50MB/s", Runs)],
+        &[("megadir changes project.parquet --update --verify 1/30 --read-rate 50MB/s", ROTTEN)],
     ),
     (
         "docs/rotten.md",
