@@ -125,6 +125,11 @@ impl Disk {
         let attached = attach(file.as_fd(), 0, true);
         let LoopDevice { device, path, direct_io } =
             attached.map_err(LabError::failed("attach a modelled disk to a loop device"))?;
+        if !direct_io {
+            let reason =
+                "the loop device takes no direct I/O to the model, and the page cache would hide the disk";
+            return Err(LabError::Unavailable { name: disk.to_string(), reason: reason.to_owned() });
+        }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         server.set_queue(&name, disk)?;
         let below = Below::Rotating { _file: file, server, _image: image };

@@ -180,7 +180,7 @@ impl DiskSpec {
     pub fn unavailable(&self) -> Option<String> {
         let lacks_fuse = self.is_model() && !std::path::Path::new(FUSE).exists();
         lacks_fuse
-            .then(|| format!("the model of a rotating disk needs {FUSE} (kernel option CONFIG_FUSE_FS)"))
+            .then(|| format!("the model of a rotating disk needs {FUSE} (kernel option CONFIG_FUSE_FS; in a container, give it the device)"))
     }
 
     /// As a record describes it before it is made.

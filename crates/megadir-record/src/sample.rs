@@ -64,7 +64,7 @@ pub struct Sample {
 pub struct DiskCounts {
     /// Reads and writes that reached the disk.
     pub requests: u64,
-    /// Positionings of the head; requests that follow the one before need none.
+    /// Moves of the head by more than a track's length; waiting for a sector alone is none.
     pub seeks: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,

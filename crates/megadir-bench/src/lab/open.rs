@@ -136,7 +136,9 @@ impl Lab {
         control: RunControl<'_>,
     ) -> Result<Disk, LabError> {
         let unavailable = |reason: String| LabError::Unavailable { name: disk.kind.name.to_owned(), reason };
-        match (disk.unavailable(), &self.server) {
+        let is_larger = disk.value("size").is_some_and(|size| image.1 > size);
+        let too_large = is_larger.then(|| "its 'size=' is smaller than the image".to_owned());
+        match (disk.unavailable().or(too_large), &self.server) {
             (Some(reason), _) => Err(unavailable(reason)),
             (None, None) => Err(unavailable("no program of this process serves it".into())),
             (None, Some(program)) => {

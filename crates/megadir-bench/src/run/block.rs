@@ -81,7 +81,7 @@ pub(crate) fn run_block(
     let work_block = before.block_in(directory);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
-    let disk_before = round_dirs.disk_counts(block.arm);
+    let disk_before = round_dirs.settled_disk(block.arm)?;
     let used = process_usage();
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));

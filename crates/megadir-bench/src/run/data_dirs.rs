@@ -104,8 +104,18 @@ impl<'a> RoundDirs<'a> {
         self.data_dirs.of(self.data_of(arm))
     }
 
-    /// Counts of the modelled disk below an arm's data since the disk was made; `None` on another disk.
-    pub(crate) fn disk_counts(&self, arm: ArmId) -> Option<DiskCounts> {
+    /// Counts of the modelled disk below an arm's data, once everything that earlier blocks left to the kernel is on it; `None` on another
+    /// disk. Untimed, and without it a block would have the seeks of the arm before.
+    pub(crate) fn settled_disk(&self, arm: ArmId) -> Result<Option<DiskCounts>, WorkError> {
+        if self.disk_counts(arm).is_none() {
+            return Ok(None);
+        }
+        let heartbeat = self.data_dirs.control.heartbeat;
+        write_back(self.of(arm), heartbeat).map_err(WorkError::at("writing the data back"))?;
+        Ok(self.disk_counts(arm))
+    }
+
+    fn disk_counts(&self, arm: ArmId) -> Option<DiskCounts> {
         self.data_dirs.volumes.disk_counts(&self.plan.data[self.data_of(arm).0 as usize])
     }
 

@@ -72,6 +72,8 @@ pub(crate) struct Rotating {
     run: Option<PipeWriter>,
     counts: Option<File>,
     server: Running,
+    /// Line for [`server::restore`], which the server calls at its end, and this value if the server was killed.
+    before: String,
 }
 
 impl Rotating {
@@ -96,10 +98,14 @@ impl Rotating {
         let (waits, run) = io::pipe().map_err(failed)?;
         rustix::fs::mkdirat(directory.as_fd(), NAME, Mode::RWXU).map_err(by_kernel)?;
         let point = path.join(NAME);
-        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());
+        // Only this user may open the file; the kernel refuses another effective user or group, root included.
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let fd = connection.as_raw_fd();
+        let options = format!("fd={fd},rootmode=40000,user_id={user},group_id={group}");
         let mounted = mount::mount(Path::new("megadir"), &point, "fuse", &[options]).map_err(by_kernel);
-        let image = format!("/proc/{}/fd/{}", std::process::id(), image.as_raw_fd());
-        let own = [disk.to_string(), bytes.to_string(), image].map(OsString::from);
+        let words = server::Image::words(image).map_err(failed)?;
+        let own = [disk.to_string(), bytes.to_string()].into_iter().chain(words).map(OsString::from);
+        let own: Vec<OsString> = own.collect();
         let arguments: Vec<&OsStr> = program.arguments.iter().chain(&own).map(OsString::as_os_str).collect();
         let started = mounted.and_then(|()| {
             // Only the server has the connection from here on, so that its end ends the waiting below.
@@ -111,7 +117,7 @@ impl Rotating {
                 let last = server.output().pop().unwrap_or_else(|| error.to_string());
                 failed(io::Error::other(last))
             })?;
-            Ok((Self { run: Some(run), counts: Some(counts), server }, disk))
+            Ok((Self { run: Some(run), counts: Some(counts), server, before: String::new() }, disk))
         });
         while mount::detach(&point).is_ok() {}
         let removed = rustix::fs::unlinkat(directory.as_fd(), NAME, AtFlags::REMOVEDIR).map_err(by_kernel);
@@ -128,7 +134,8 @@ impl Rotating {
         let schedulers = std::fs::read_to_string(queue.join("scheduler")).map_err(failed)?;
         let before = schedulers.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
         if let (Some(run), Some(before)) = (&mut self.run, before) {
-            writeln!(run, "{device} {before}").map_err(failed)?;
+            self.before = format!("{device} {before}");
+            writeln!(run, "{}", self.before).map_err(failed)?;
         }
         if schedulers.contains(SCHEDULER) {
             std::fs::write(queue.join("scheduler"), SCHEDULER).map_err(failed)?;
@@ -153,5 +160,6 @@ impl Drop for Rotating {
         while matches!(self.server.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(PAUSE);
         }
+        server::restore(&self.before);
     }
 }

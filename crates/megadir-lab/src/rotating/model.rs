@@ -8,11 +8,13 @@
 //! | seek | settling + (full stroke - settling) * sqrt(distance / disk); the average over random pairs is the parameter `seek_ms` |
 //! | rotation | the sector's angle follows from its offset, the platter's from the clock |
 //! | transfer | at one rate everywhere; changing to the next track costs nothing (skewed tracks) |
-//! | read-ahead | after a read, the drive reads on to the end of a track's length: reading that waits for the medium at most |
-//! | queue | of the first `queue` requests, the one that is reached first is served next |
-//! | write cache | writes are acknowledged at once if there is room, and written when nothing else waits, when the cache is more than half full, or when a flush waits |
+//! | read-ahead | after a read, the drive reads on for a track's length: reads of that wait for the medium at most |
+//! | queue | of the first `queue` requests, the one that is reached first is served next, but one that has waited for three seconds goes first |
+//! | write cache | writes are acknowledged at once if there is room; the head writes them, a track's length at a time, after some idle revolutions, when the cache is more than half full, or when a flush waits |
+//! | flush | done when the cache is empty; meanwhile it takes no more writes |
 //!
-//! Not modelled: zones of different rates, several heads, caches of reads, defects, reordering that prevents starvation.
+//! Not modelled: zones of different rates, several heads, caches of reads beyond the read-ahead, defects. Discarding and zeroing cost
+//! no time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -21,6 +23,12 @@ use std::fmt;
 const MEAN_ROOT: f64 = 8.0 / 15.0;
 /// Between the drive's memory and the host, bytes a second (SATA).
 const INTERFACE_RATE: f64 = 550e6;
+/// Idle revolutions after which the head writes what is in the cache: shorter pauses lie between the requests of a program.
+const IDLE_REVOLUTIONS: f64 = 3.0;
+/// Wait after which a request goes before others that are reached sooner, nanoseconds.
+const OVERDUE_NS: u64 = 3_000_000_000;
+/// Differences of the angle that are rounding, seconds: times are whole nanoseconds, and their errors add up.
+const SAME_ANGLE_S: f64 = 1e-6;
 /// Cached extents considered for the next write, on each side of the head.
 const CACHED_LOOKED_AT: usize = 32;
 
@@ -55,7 +63,7 @@ pub struct Request {
 pub struct Counts {
     /// Requests of the host.
     pub requests: u64,
-    /// Positionings of the head, cached writes included.
+    /// Moves of the head by more than a track's length, cached writes included. Waiting for a sector alone is none.
     pub seeks: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
@@ -99,6 +107,15 @@ struct Service<T> {
     request: Request,
     /// `None` for a write from the cache.
     tag: Option<T>,
+    /// The read-ahead has it, so that the head is elsewhere.
+    is_buffered: bool,
+}
+
+/// Begin of a transfer.
+struct Reached {
+    at_ns: u64,
+    is_seek: bool,
+    is_buffered: bool,
 }
 
 /// A drive; `T` names a request. Times are nanoseconds of the caller's clock and never decrease.
@@ -118,8 +135,11 @@ pub struct Drive<T> {
     /// Where the last transfer ended, and when.
     head: u64,
     free_ns: u64,
-    /// The last transfer was a read, so the drive reads on.
-    reads_ahead: bool,
+    /// End of the read-ahead, and when the head was there; `None` after a write. The head reads on from there, up to a track's length
+    /// beyond `head`.
+    ahead: Option<(u64, u64)>,
+    /// Arrival of the last request, from which idleness counts.
+    requested_ns: u64,
     waiting: VecDeque<Waiting<T>>,
     service: Option<Service<T>>,
     /// Acknowledged writes by offset, joined where they touch.
@@ -138,7 +158,8 @@ impl<T> Drive<T> {
             counts: Counts::default(),
             head: 0,
             free_ns: 0,
-            reads_ahead: false,
+            ahead: None,
+            requested_ns: 0,
             waiting: VecDeque::new(),
             service: None,
             cached: BTreeMap::new(),
@@ -169,6 +190,7 @@ impl<T> Drive<T> {
             true => self.counts.written_bytes += request.bytes,
             false => self.counts.read_bytes += request.bytes,
         }
+        self.requested_ns = self.requested_ns.max(now_ns);
         self.waiting.push_back(Waiting { arrived_ns: now_ns, request, tag });
         self.admit();
     }
@@ -185,14 +207,18 @@ impl<T> Drive<T> {
             match self.service.as_ref().map(|service| service.until_ns) {
                 Some(until_ns) if until_ns > now_ns => break,
                 Some(_) => self.finish(),
-                None if self.begin() => {}
+                None if self.begin(now_ns) => {}
                 None => break,
             }
         }
         if self.cached.is_empty() && self.service.as_ref().is_none_or(|service| service.tag.is_some()) {
             self.done.append(&mut self.flushes);
         }
-        (std::mem::take(&mut self.done), self.service.as_ref().map(|service| service.until_ns))
+        let next_ns = match &self.service {
+            Some(service) => Some(service.until_ns),
+            None => (!self.cached.is_empty()).then(|| self.idle_ns()),
+        };
+        (std::mem::take(&mut self.done), next_ns)
     }
 
     /// Acknowledges what needs no medium: writes that have room in the cache, and reads of what is in it.
@@ -200,7 +226,8 @@ impl<T> Drive<T> {
         let mut kept = VecDeque::with_capacity(self.waiting.len());
         for waiting in std::mem::take(&mut self.waiting) {
             let Request { offset, bytes, is_write } = waiting.request;
-            let has_room = self.cached_bytes.saturating_add(bytes) <= self.parameters.cache_bytes;
+            let has_room = self.flushes.is_empty()
+                && self.cached_bytes.saturating_add(bytes) <= self.parameters.cache_bytes;
             if is_write && has_room {
                 if self.cached.is_empty() {
                     self.cached_since_ns = waiting.arrived_ns;
@@ -217,8 +244,11 @@ impl<T> Drive<T> {
     }
 
     fn is_cached(&self, offset: u64, bytes: u64) -> bool {
-        let before = self.cached.range(..=offset).next_back();
-        before.is_some_and(|(start, length)| start + length >= offset + bytes)
+        let before = self.cached.range(..=offset).next_back().map(|(&start, &length)| (start, length));
+        let written = self.service.as_ref().filter(|service| service.tag.is_none());
+        let written = written.map(|service| (service.request.offset, service.request.bytes));
+        let has = |(start, length): (u64, u64)| start <= offset && start + length >= offset + bytes;
+        before.is_some_and(has) || written.is_some_and(has)
     }
 
     fn cache(&mut self, offset: u64, bytes: u64) {
@@ -236,84 +266,123 @@ impl<T> Drive<T> {
 
     fn finish(&mut self) {
         let Some(service) = self.service.take() else { return };
-        self.head = service.request.offset + service.request.bytes;
+        let end = service.request.offset + service.request.bytes;
+        self.ahead = match (service.request.is_write, self.ahead.filter(|_| service.is_buffered)) {
+            (true, _) => None,
+            (false, None) => Some((end, service.until_ns)),
+            (false, Some((ahead, at_ns))) => {
+                let read_on = (service.until_ns - at_ns.min(service.until_ns)) as f64 * 1e-9;
+                let read_on = ahead + (read_on * self.parameters.rate as f64) as u64;
+                Some((read_on.min(self.head + self.track_bytes() as u64).max(end), service.until_ns))
+            }
+        };
+        if service.tag.is_none() {
+            self.cached_bytes -= service.request.bytes;
+        }
+        self.head = end;
         self.free_ns = service.until_ns;
-        self.reads_ahead = !service.request.is_write;
         self.done.extend(service.tag);
     }
 
-    /// Begins with the request that is reached first; `false` if there is none.
+    /// End of the pause after which the head writes what is in the cache.
+    fn idle_ns(&self) -> u64 {
+        let pause_ns = ns(IDLE_REVOLUTIONS * self.revolution());
+        self.free_ns.max(self.cached_since_ns).max(self.requested_ns + pause_ns)
+    }
+
+    /// Begins with the request that is reached first; `false` if there is none, or if the head still pauses before it writes what is
+    /// in the cache.
     ///
-    /// Drives choose by positioning time, not by distance: a near sector that has just passed costs a revolution. Cached writes take
-    /// part only if nothing waits, a flush waits, or the cache is more than half full, since the host does not wait for them.
-    fn begin(&mut self) -> bool {
+    /// Drives choose by positioning time, not by distance: a near sector that has just passed costs a revolution. A flush takes
+    /// only writes of the cache, or a stream of other requests would keep it from its end; a host that waits for a read does not wait
+    /// for writes of the cache, unless that is more than half full.
+    fn begin(&mut self, now_ns: u64) -> bool {
+        let has_to_write = !self.flushes.is_empty() && !self.cached.is_empty();
+        let may_write = has_to_write || self.cached_bytes > self.parameters.cache_bytes / 2;
         let first = self.waiting.front().map(|waiting| waiting.arrived_ns);
-        let may_write = self.waiting.is_empty()
-            || !self.flushes.is_empty()
-            || self.cached_bytes > self.parameters.cache_bytes / 2;
-        // Idle until something arrives.
-        let start_ns = self.free_ns.max(first.unwrap_or(self.cached_since_ns));
-        let queue = self.parameters.queue.max(1) as usize;
-        let hosts =
-            self.waiting.iter().enumerate().take(queue).filter(|(_, waiting)| waiting.arrived_ns <= start_ns);
+        let start_ns = match first.filter(|_| !has_to_write) {
+            Some(first_ns) => self.free_ns.max(first_ns),
+            None if may_write => self.free_ns.max(self.cached_since_ns),
+            None if self.cached.is_empty() || self.idle_ns() > now_ns => return false,
+            None => self.idle_ns(),
+        };
+        let may_write = may_write || self.waiting.is_empty();
+        let is_overdue = first.is_some_and(|first_ns| start_ns.saturating_sub(first_ns) > OVERDUE_NS);
+        let queue = match is_overdue {
+            true => 1,
+            false => self.parameters.queue.max(1) as usize,
+        };
+        let hosts = self.waiting.iter().enumerate().take(if has_to_write { 0 } else { queue });
         let hosts = hosts
+            .filter(|(_, waiting)| waiting.arrived_ns <= start_ns)
             .map(|(place, waiting)| (self.reach(start_ns, waiting.request), Some(place), waiting.request));
-        let cached = self
-            .near_head()
-            .filter(|_| may_write)
-            .map(|request| (self.reach(start_ns, request), None, request));
-        let best = hosts.chain(cached).min_by_key(|((until_ns, _), ..)| *until_ns);
-        let Some(((reached_ns, is_seek), place, request)) = best else { return false };
+        let cached = self.near_head().filter(|_| may_write && (has_to_write || !is_overdue));
+        let cached = cached.map(|request| (self.reach(start_ns, request), None, request));
+        let best = hosts.chain(cached).min_by_key(|(reached, ..)| reached.at_ns);
+        let Some((reached, place, request)) = best else { return false };
         let tag = match place {
             Some(place) => self.waiting.remove(place).map(|waiting| waiting.tag),
             None => {
-                self.cached.remove(&request.offset);
-                self.cached_bytes -= request.bytes;
+                let length = self.cached.remove(&request.offset).unwrap_or(request.bytes);
+                if length > request.bytes {
+                    self.cached.insert(request.offset + request.bytes, length - request.bytes);
+                }
                 None
             }
         };
-        let until_ns = reached_ns + self.transfer_ns(request.bytes);
-        self.counts.seeks += u64::from(is_seek);
+        let until_ns = reached.at_ns + self.transfer_ns(request.bytes);
+        self.counts.seeks += u64::from(reached.is_seek);
         self.counts.busy_ns += until_ns - start_ns;
-        self.service = Some(Service { until_ns, request, tag });
+        self.service = Some(Service { until_ns, request, tag, is_buffered: reached.is_buffered });
         true
     }
 
-    /// Cached writes on both sides of the head.
+    /// Cached writes on both sides of the head, each for a track's length at most.
     fn near_head(&self) -> impl Iterator<Item = Request> {
+        let most = self.track_bytes() as u64;
         let after = self.cached.range(self.head..).take(CACHED_LOOKED_AT);
         let before = self.cached.range(..self.head).rev().take(CACHED_LOOKED_AT);
-        after.chain(before).map(|(&offset, &bytes)| Request { offset, bytes, is_write: true })
+        after.chain(before).map(move |(&offset, &bytes)| Request {
+            offset,
+            bytes: bytes.min(most),
+            is_write: true,
+        })
     }
 
-    /// When the transfer begins, and whether the head is positioned for it.
-    fn reach(&self, start_ns: u64, request: Request) -> (u64, bool) {
-        let Parameters { rpm, settle_us, size_bytes, .. } = self.parameters;
-        if !request.is_write && self.reads_ahead && request.offset >= self.head {
-            let ahead = request.offset - self.head;
-            if ahead <= self.track_bytes() as u64 {
-                // The drive has read on meanwhile. The transfer is added to it, so a part of the idle time is lost only beyond it.
-                let read_on_ns = self.free_ns + self.transfer_ns(ahead);
-                let soonest = (start_ns + ns(request.bytes as f64 / INTERFACE_RATE))
-                    .saturating_sub(self.transfer_ns(request.bytes));
-                return (read_on_ns.max(soonest).max(self.free_ns), false);
-            }
+    /// When the transfer of a request begins, if the head turns to it at `start_ns`.
+    fn reach(&self, start_ns: u64, request: Request) -> Reached {
+        let Parameters { settle_us, size_bytes, .. } = self.parameters;
+        let track = self.track_bytes();
+        if let Some((ahead, at_ns)) = self.ahead.filter(|_| !request.is_write)
+            && (self.head..=self.head + track as u64).contains(&request.offset)
+        {
+            // The head has read on meanwhile. The transfer is added to it, so a part of the idle time is lost only beyond it.
+            let read_on_ns = at_ns + self.transfer_ns(request.offset.saturating_sub(ahead));
+            let soonest = (start_ns + ns(request.bytes as f64 / INTERFACE_RATE))
+                .saturating_sub(self.transfer_ns(request.bytes));
+            let at_ns = read_on_ns.max(soonest).max(self.free_ns);
+            return Reached { at_ns, is_seek: false, is_buffered: true };
         }
         let distance = request.offset.abs_diff(self.head);
-        let revolution = 60.0 / rpm as f64;
-        let angle = |bytes: u64| (bytes as f64 / self.track_bytes()).fract();
-        let is_next = distance == 0;
+        if distance == 0 && start_ns <= self.free_ns {
+            return Reached { at_ns: start_ns, is_seek: false, is_buffered: false };
+        }
+        let angle = |bytes: u64| (bytes as f64 / track).fract();
         let settle = settle_us as f64 * 1e-6;
         let share = (distance as f64 / size_bytes.max(1) as f64).min(1.0);
-        let seek = match is_next || (distance as f64) < self.track_bytes() {
-            true => 0.0,
-            false => settle + (self.full_stroke() - settle) * share.sqrt(),
-        };
+        let is_seek = distance as f64 >= track;
+        let seek = if is_seek { settle + (self.full_stroke() - settle) * share.sqrt() } else { 0.0 };
+        let revolution = self.revolution();
         let there = (start_ns as f64 * 1e-9 + seek) / revolution;
-        let wait = (angle(request.offset) - there.fract()).rem_euclid(1.0);
+        let wait = (angle(request.offset) - there.fract()).rem_euclid(1.0) * revolution;
         // Rounding must not cost a revolution.
-        let wait = if wait > 1.0 - 1e-6 { 0.0 } else { wait };
-        (start_ns + ns(seek + wait * revolution), !is_next || wait > 0.0)
+        let wait = if wait > revolution - SAME_ANGLE_S { 0.0 } else { wait };
+        Reached { at_ns: start_ns + ns(seek + wait), is_seek, is_buffered: false }
+    }
+
+    /// Time of a revolution, seconds.
+    fn revolution(&self) -> f64 {
+        60.0 / self.parameters.rpm as f64
     }
 
     fn track_bytes(&self) -> f64 {
@@ -438,6 +507,120 @@ mod tests {
         }
         let rate = number as f64 / (now as f64 / SECOND as f64);
         assert!((115.0..=121.0).contains(&rate), "{rate} a second, 120 revolutions");
+    }
+
+    /// Errors of rounding must neither cost revolutions nor count as seeks, at any rate and at any time of the clock.
+    #[test]
+    fn writes_that_wait_in_order_take_the_transfer_only() {
+        for (rate, bytes) in [(172 << 20, BLOCK), (172 << 20, 512 << 10), (180_000_000, 64 << 10)] {
+            for begin_ns in [0, 10 * 3600 * SECOND + 12_345] {
+                let mut drive = Drive::new(Parameters { rate, ..DRIVE });
+                let (mut now, mut submitted, mut done) = (begin_ns, 0, 0);
+                let number = (64 << 20) / bytes;
+                while done < number {
+                    while submitted < number && submitted - done < 8 {
+                        let request = Request { offset: submitted * bytes, bytes, is_write: true };
+                        drive.submit(now, request, submitted);
+                        submitted += 1;
+                    }
+                    let (ended, then) = drive.advance(now);
+                    done += ended.len() as u64;
+                    now = if ended.is_empty() { then.expect("something is in service") } else { now };
+                }
+                let reached = (64 << 20) as f64 / ((now - begin_ns) as f64 / SECOND as f64);
+                assert!(
+                    reached > 0.97 * rate as f64,
+                    "{reached} of {rate} bytes a second, {bytes} at a time"
+                );
+                // The first transfer begins where the head comes first, which may be a later track.
+                assert!(drive.counts().seeks <= 2, "{:?}", drive.counts());
+            }
+        }
+    }
+
+    #[test]
+    fn cached_writes_do_not_delay_reads_that_follow_each_other() {
+        let near = |drive: &mut Drive<u64>, writes: bool| {
+            let (mut random, mut now) = (Random(5), 0);
+            for number in 0..400 {
+                let read = Request { offset: random.offset(1 << 30), bytes: BLOCK, is_write: false };
+                drive.submit(now, read, number);
+                if writes {
+                    let write = Request { offset: random.offset(1 << 30), bytes: BLOCK, is_write: true };
+                    drive.submit(now, write, 1000 + number);
+                }
+                while !drive.advance(now).0.contains(&number) {
+                    now = drive.advance(now).1.expect("something is in service");
+                }
+                // The program works for a moment.
+                now += 50_000;
+            }
+            now
+        };
+        let alone = near(&mut Drive::new(DRIVE), false);
+        let mixed = near(&mut Drive::new(Parameters { cache_bytes: 64 << 20, ..DRIVE }), true);
+        assert!(mixed < alone + alone / 20, "{mixed} ns with writes, {alone} ns without");
+    }
+
+    #[test]
+    fn a_read_waits_for_a_part_of_a_long_cached_write() {
+        let mut drive = Drive::new(Parameters { cache_bytes: 64 << 20, ..DRIVE });
+        for tag in 0..30 {
+            drive.submit(0, Request { offset: tag << 20, bytes: 1 << 20, is_write: true }, tag);
+        }
+        assert_eq!(drive.advance(0).0.len(), 30);
+        drive.submit(1, Request { offset: 1 << 39, bytes: BLOCK, is_write: false }, 77);
+        let mut now = 1;
+        while !drive.advance(now).0.contains(&77) {
+            now = drive.advance(now).1.expect("something is in service");
+        }
+        assert!(now < 60_000_000, "{now} ns");
+    }
+
+    #[test]
+    fn a_flush_ends_although_writes_go_on() {
+        let mut drive = Drive::new(Parameters { cache_bytes: 1 << 20, ..DRIVE });
+        let mut random = Random(9);
+        let write =
+            |random: &mut Random| Request { offset: random.offset(1 << 40), bytes: BLOCK, is_write: true };
+        for tag in 0..20 {
+            drive.submit(0, write(&mut random), tag);
+        }
+        assert_eq!(drive.advance(0).0.len(), 20);
+        drive.flush(77);
+        let (mut now, mut tag) = (0, 100);
+        let ended = loop {
+            now += 2_000_000;
+            drive.submit(now, write(&mut random), tag);
+            tag += 1;
+            if drive.advance(now).0.contains(&77) {
+                break now;
+            }
+        };
+        assert!(ended < SECOND, "{ended} ns for twenty positionings");
+    }
+
+    #[test]
+    fn reads_of_the_read_ahead_need_no_medium_after_a_pause() {
+        let mut drive = Drive::new(DRIVE);
+        let mut now = 0;
+        let mut read = |offset: u64, tag: u64, now: &mut u64| {
+            let began = *now;
+            drive.submit(began, Request { offset, bytes: BLOCK, is_write: false }, tag);
+            while !drive.advance(*now).0.contains(&tag) {
+                *now = drive.advance(*now).1.expect("something is in service");
+            }
+            *now - began
+        };
+        read(1 << 30, 0, &mut now);
+        // The head reads a track's length on meanwhile.
+        now += 20_000_000;
+        for (tag, ahead) in [(1, BLOCK), (2, 800 << 10), (3, 804 << 10)] {
+            let took = read((1 << 30) + ahead, tag, &mut now);
+            assert!(took < 100_000, "{took} ns for {ahead} bytes ahead");
+        }
+        let took = read((1 << 30) + (16 << 20), 4, &mut now);
+        assert!(took > 100_000, "{took} ns beyond a track");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,9 @@ use fuser::{
     InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyWrite, Request, Session, SessionACL, TimeOrNow, WriteFlags,
 };
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, FileType as FileKind, Mode, OFlags};
 
+use super::SCHEDULER;
 use super::model::{self, Counts, Drive};
 use crate::DiskSpec;
 
@@ -76,9 +77,9 @@ impl Shared {
     }
 
     /// Hands an answer to the drive, or sends it if there is none anymore.
-    fn hand_over(&self, answer: Answer, submit: impl FnOnce(&mut Drive<Answer>, u64, Answer)) {
+    fn hand_over(&self, answer: Answer, submit: impl FnOnce(&mut Drive<Answer>, Answer)) {
         match &mut *lock(&self.drive) {
-            Some(drive) => submit(drive, self.now_ns(), answer),
+            Some(drive) => submit(drive, answer),
             None => return answer.send(),
         }
         self.changed.notify_one();
@@ -149,6 +150,11 @@ impl Server {
             blksize: BLOCK_BYTES,
             flags: 0,
         })
+    }
+
+    /// `true` if the range lies within the disk.
+    fn has(&self, offset: u64, bytes: u64) -> bool {
+        offset.checked_add(bytes).is_some_and(|end| end <= self.bytes)
     }
 
     fn read(&self, offset: u64, bytes: u32) -> io::Result<Vec<u8>> {
@@ -235,11 +241,13 @@ impl Filesystem for Server {
             let text = self.shared.counts().to_string();
             return reply.data(if offset == 0 { text.as_bytes() } else { &[] });
         }
+        // The image's own device works within the time of the model.
+        let arrived_ns = self.shared.now_ns();
         match self.read(offset, bytes) {
             Ok(data) => {
                 let request = model::Request { offset, bytes: data.len() as u64, is_write: false };
                 let answer = Answer::Data(reply, data);
-                self.shared.hand_over(answer, |drive, now_ns, answer| drive.submit(now_ns, request, answer));
+                self.shared.hand_over(answer, |drive, answer| drive.submit(arrived_ns, request, answer));
             }
             Err(error) => reply.error(failed(&error)),
         }
@@ -260,11 +268,15 @@ impl Filesystem for Server {
         if number != DISK_NUMBER {
             return reply.error(Errno::EBADF);
         }
+        if !self.has(offset, data.len() as u64) {
+            return reply.error(Errno::ENOSPC);
+        }
+        let arrived_ns = self.shared.now_ns();
         match self.image.write_all_at(data, offset) {
             Ok(()) => {
                 let request = model::Request { offset, bytes: data.len() as u64, is_write: true };
                 let answer = Answer::Written(reply, u32::try_from(data.len()).unwrap_or_default());
-                self.shared.hand_over(answer, |drive, now_ns, answer| drive.submit(now_ns, request, answer));
+                self.shared.hand_over(answer, |drive, answer| drive.submit(arrived_ns, request, answer));
             }
             Err(error) => reply.error(failed(&error)),
         }
@@ -276,7 +288,7 @@ impl Filesystem for Server {
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         // The image is not synced: the disk is gone with the run, and its time is the model's.
-        self.shared.hand_over(Answer::Flushed(reply), |drive, _, answer| drive.flush(answer));
+        self.shared.hand_over(Answer::Flushed(reply), Drive::flush);
     }
 
     fn fallocate(
@@ -289,6 +301,9 @@ impl Filesystem for Server {
         mode: i32,
         reply: ReplyEmpty,
     ) {
+        if !self.has(offset, bytes) {
+            return reply.error(Errno::ENOSPC);
+        }
         // Discarding and zeroing cost no time.
         let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
         match rustix::fs::fallocate(self.image.as_fd(), mode, offset, bytes) {
@@ -298,17 +313,48 @@ impl Filesystem for Server {
     }
 }
 
-/// Serves a disk on the FUSE connection `connection` until it ends. The words are the disk, its size in bytes and the image. When
-/// `run` ends, nothing waits any longer.
+/// The image of the run, which the server opens by its number in /proc. If /proc is of other processes, as in a container that has the
+/// host's, that number may be any file of any process: only the file with the same identity is opened for writing.
+pub(super) struct Image;
+
+impl Image {
+    /// Path of an open image and its identity, for [`open`](Self::open).
+    pub(super) fn words(image: &File) -> io::Result<[String; 2]> {
+        // The number of this process in that /proc.
+        let own = std::fs::read_link("/proc/self")?;
+        let status = rustix::fs::fstat(image)?;
+        let path = format!("/proc/{}/fd/{}", own.display(), image.as_raw_fd());
+        Ok([path, format!("{}:{}", status.st_dev, status.st_ino)])
+    }
+
+    fn open(path: &OsStr, identity: &OsStr) -> io::Result<File> {
+        let found = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let status = rustix::fs::fstat(&found)?;
+        let is_file = FileKind::from_raw_mode(status.st_mode) == FileKind::RegularFile;
+        if !is_file || identity != OsStr::new(&format!("{}:{}", status.st_dev, status.st_ino)) {
+            let why = format!("{} is not the image: /proc is of other processes", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        File::options().read(true).write(true).open(format!("/proc/self/fd/{}", found.as_raw_fd()))
+    }
+}
+
+/// Serves a disk on the FUSE connection `connection` until it ends. The words are the disk, its size in bytes, and path and identity of
+/// the image. When `run` ends, nothing waits any longer.
 pub fn serve(words: &[OsString], connection: File, mut run: impl Read + Send + 'static) -> io::Result<()> {
     let unusable = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
-    let [disk, bytes, image] = words else { return Err(unusable("three words are expected".into())) };
+    let [disk, bytes, image, identity] = words else {
+        return Err(unusable("four words are expected".into()));
+    };
     let disk = DiskSpec::parse(&disk.to_string_lossy()).map_err(unusable)?;
     let parameters =
         super::parameters(&disk).ok_or_else(|| unusable(format!("{disk} is no rotating disk")))?;
     let bytes = bytes.to_str().and_then(|bytes| bytes.parse().ok());
     let bytes = bytes.ok_or_else(|| unusable("a size in bytes is expected".into()))?;
-    let image = File::options().read(true).write(true).open(image)?;
+    let image = Image::open(image, identity)?;
+    // The kernel must not let this process wait for pages that it is to write itself. Without the capability it may be slowed down.
+    let _ = rustix::process::configure_io_flusher_behavior(true);
+    let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
     let shared = Arc::new(Shared {
         drive: Mutex::new(Some(Drive::new(parameters))),
         changed: Condvar::new(),
@@ -333,11 +379,13 @@ pub fn serve(words: &[OsString], connection: File, mut run: impl Read + Send + '
     ended
 }
 
-/// A loop device keeps its scheduler when it is detached; the line has its name and the scheduler that it had.
-fn restore(line: &str) {
+/// Gives a loop device its scheduler back, which it keeps when it is detached, for whoever attaches it next. The line has the name of
+/// the device and the scheduler that it had.
+pub(super) fn restore(line: &str) {
     let Some((device, scheduler)) = line.trim().split_once(' ') else { return };
-    let device = Path::new("/sys/block").join(device);
-    if !device.join("loop/backing_file").exists() {
-        let _ = std::fs::write(device.join("queue/scheduler"), scheduler);
+    let path = Path::new("/sys/block").join(device).join("queue/scheduler");
+    let is_ours = std::fs::read_to_string(&path).is_ok_and(|now| now.contains(&format!("[{SCHEDULER}]")));
+    if is_ours {
+        let _ = std::fs::write(path, scheduler);
     }
 }

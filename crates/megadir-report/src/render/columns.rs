@@ -157,7 +157,7 @@ pub const COLUMNS: &[Column] = &[
         "requests to a modelled disk in the block; this and the next two empty on other disks",
         |row| optional(row.sample.disk.as_ref().map(|disk| disk.requests)),
     ),
-    number("disk_seeks", "positionings of the modelled disk's head", |row| {
+    number("disk_seeks", "moves of the modelled disk's head by more than a track", |row| {
         optional(row.sample.disk.as_ref().map(|disk| disk.seeks))
     }),
     number("disk_busy_ns", "time in which the modelled disk's head was positioned, read or wrote", |row| {

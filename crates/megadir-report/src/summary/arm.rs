@@ -97,9 +97,9 @@ pub struct Timing {
 pub struct DiskWork {
     /// Requests that reached the disk.
     pub requests: f64,
-    /// Positionings of the head.
+    /// Moves of the head by more than a track's length.
     pub seeks: f64,
-    /// Positionings of the head for an entry; `None` if the arm lists no entries.
+    /// Moves of the head for an entry; `None` if the arm lists no entries.
     pub seeks_per_entry: Option<f64>,
     /// Time in which the head was positioned, read or wrote, nanoseconds.
     pub busy_ns: f64,
