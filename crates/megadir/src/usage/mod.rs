@@ -25,7 +25,6 @@
 
 mod links;
 mod read;
-pub mod sampled;
 mod subtree;
 mod tables;
 mod top;

@@ -1,8 +1,7 @@
 //! Options of `megadir usage`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::ArgAction;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -12,9 +11,8 @@ use megadir::{Conditions, StatMask};
 use crate::cmd::conditions::{self, ConditionOptions, time_or_rank};
 use crate::cmd::engine::Engine;
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{self, Readers, top};
-use crate::exit::{CliError, directory_parser, refuse_if};
-use crate::ui::message::quoted;
+use crate::cmd::values::{Readers, top};
+use crate::exit::{CliError, directory_parser};
 
 /// Show which directories hold the entries and the space
 ///
@@ -42,15 +40,6 @@ pub(crate) struct Args {
     /// '--by FIGURE' means the same.
     #[arg(long, value_name = "FIGURE", value_parser = figure())]
     sort: Option<By>,
-    /// Answer after TIME, e.g. 10s or 2m, by estimates with 95 % intervals if the tree is not read by then
-    ///
-    /// Estimates the whole and the directories of the first level from a sample of the subtrees; docs/usage.md has what the intervals
-    /// assume. If the tree is read in time, the answer is exact.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(super) time: Option<Duration>,
-    /// Seed of the sample of --time [default: random]
-    #[arg(long, value_name = "N")]
-    pub(super) seed: Option<u64>,
     /// Also enter mounted file systems
     #[arg(long)]
     pub(super) cross_mounts: bool,
@@ -76,7 +65,7 @@ pub(crate) struct Args {
     ///
     /// mpirun -np 4 megadir usage DIR --engine mpi: all hosts need the same program and PATH. docs/mpi.md has more.
     #[arg(long, value_name = "ENGINE", conflicts_with_all = conditions::IDS)]
-    #[arg(conflicts_with_all = ["cross_mounts", "tables", "json", "html", "all_errors", "read_ahead", "threads", "stat_backend", "prometheus", "time"])]
+    #[arg(conflicts_with_all = ["cross_mounts", "tables", "json", "html", "all_errors", "read_ahead", "threads", "stat_backend", "prometheus"])]
     pub(super) engine: Option<Engine>,
     #[command(flatten)]
     pub(super) readers: Readers,
@@ -89,7 +78,6 @@ pub(crate) struct Args {
 /// Rank 0 has the figures of all directories that may be listed.
 pub(super) const DEPTH_DIVIDED: u32 = 3;
 
-const TIME_MAX_S: u64 = 30 * 86_400;
 const TOP: usize = 10;
 pub(super) const TOP_ALL: usize = 1000;
 
@@ -125,42 +113,6 @@ impl Args {
         stat_backend.map_or(Ok(()), |backend| conditions::refuse_unreturned(backend, want, "--sort needs"))
     }
 
-    /// Refuses what has no estimate, before anything is read. It is refused whether or not the tree would be read in time, since
-    /// that is not known beforehand.
-    pub(super) fn check_time(&self, by: By, inventory: Option<&Path>) -> Result<(), CliError> {
-        if self.time.is_none() {
-            return refuse_if(&[(self.seed.is_some(), "--seed needs --time")]);
-        }
-        if let Some(path) = inventory {
-            let path = quoted(path);
-            return Err(CliError::usage(format!(
-                "--time: {path} is an inventory, which has no subtrees to sample: leave --time out"
-            )));
-        }
-        refuse_if(&[
-            (self.paths.len() > 1, "--time takes one directory: run it for each"),
-            (
-                matches!(by, By::Newest | By::Oldest),
-                "--time has no estimate of the newest and the oldest entry: use --sort entries, allocated or apparent",
-            ),
-            (
-                self.depth.is_some_and(|depth| depth != 1),
-                "--time estimates the directories of the first level: use --depth 1, or name a directory below",
-            ),
-            (self.tables, "--time has no estimates for --tables: leave one of them out"),
-            (self.csv, "--time: --csv has no columns for estimates; use --json"),
-            (self.html.is_some(), "--time has no page of estimates: leave --html or --time out"),
-            (
-                self.prometheus.is_given(),
-                "--time: metrics must not be estimates; use --json, or leave --time out",
-            ),
-            (
-                self.readers.stat_backend.is_some(),
-                "--time reads attributes of single entries: leave --stat-backend out (--fresh works)",
-            ),
-        ])
-    }
-
     pub(super) fn printed(&self) -> usize {
         self.top.unwrap_or(if self.json || self.csv { TOP_ALL } else { TOP })
     }
@@ -172,13 +124,6 @@ fn heading(by: By) -> Option<&'static str> {
         By::Apparent => Some("size"),
         By::Newest => Some("mtime"),
         By::Entries | By::Allocated | By::Oldest => None,
-    }
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    match values::age_s(text)? {
-        seconds @ 1..=TIME_MAX_S => Ok(Duration::from_secs(seconds)),
-        _ => Err("write 1s to 30d, e.g. 10s or 2m".into()),
     }
 }
 

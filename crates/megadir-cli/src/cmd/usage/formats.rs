@@ -22,9 +22,6 @@ pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
     let listed = report.best(args.printed());
     Object::line(text, |object| {
         object.string("by", report.by.name());
-        if args.time.is_some() {
-            object.raw("exact", true);
-        }
         object.raw("now_s", answer.now_s);
         sum(object, &report.total, has_allocated);
         object.raw("linked", report.linked_entries);

@@ -1,11 +1,9 @@
 //! `megadir usage`: which directories hold the entries and the space, of a tree or of an inventory.
 
 mod args;
-mod estimated;
 mod formats;
 mod page;
 mod text;
-mod timed;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,7 +13,6 @@ use std::time::Instant;
 pub(crate) use self::args::Args;
 use self::args::{DEPTH_DIVIDED, TOP_ALL};
 use self::formats::Tree;
-use self::timed::Timed;
 use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
@@ -74,13 +71,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let inventory = inventory(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
     args.refuse_unreturned(by)?;
-    args.check_time(by, inventory)?;
-    if let Some(time) = args.time {
-        return match interruptible(|interrupt| timed::run(args, by, time, interrupt))? {
-            Timed::Exact(answer) => print(&answer),
-            Timed::Estimated(estimate) => print_estimate(&estimate),
-        };
-    }
     let page = args.html.as_deref().map(|path| NewPage::prepare("page", "read", path)).transpose()?;
     let textfile = args.prometheus.prepare()?;
     let answer = interruptible(|interrupt| match inventory {
@@ -106,20 +96,6 @@ fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
     }
     match output.flush() {
         Ok(()) if answer.failures + answer.unread + answer.report.unexamined() == 0 => Ok(exit::DONE),
-        Ok(()) => Ok(exit::SOME_FAILED),
-        Err(ended) => ended.code(),
-    }
-}
-
-fn print_estimate(estimate: &timed::Estimate<'_>) -> Result<u8, CliError> {
-    let mut output = Output::new()?;
-    let is_terminal = output.is_terminal();
-    match estimate.args.json {
-        true => estimated::json(&mut output.text, estimate),
-        false => estimated::write(&mut output.text, estimate, is_terminal),
-    }
-    match output.flush() {
-        Ok(()) if estimate.unread == 0 => Ok(exit::DONE),
         Ok(()) => Ok(exit::SOME_FAILED),
         Err(ended) => ended.code(),
     }

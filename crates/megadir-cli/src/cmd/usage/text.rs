@@ -304,7 +304,7 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     notes
 }
 
-pub(super) fn fitting(line: &str, look: Look) -> String {
+fn fitting(line: &str, look: Look) -> String {
     match look.terminal {
         Some(terminal) if line.chars().count() > terminal.width => {
             let (cut, end) = if terminal.unicode { (1, "…") } else { (3, "...") };

@@ -4,7 +4,6 @@
 mod changing;
 mod output;
 mod requests;
-mod timed;
 
 use std::path::Path;
 use std::process::Command;
