@@ -171,7 +171,10 @@ pub(crate) fn partial_name(name: &OsStr) -> OsString {
 /// Opens a file that a process keeps besides the file at `path` as long as it writes that: `hidden` is its whole path.
 /// It is empty, or an earlier run has left it.
 pub(crate) fn open_besides(path: &Path, hidden: &Path, kind: FileKind) -> Result<File> {
-    take((path, hidden), kind, std::fs::metadata(path).ok().as_ref())
+    let file = take((path, hidden), kind, std::fs::metadata(path).ok().as_ref())?;
+    // Also a file that an earlier run left: another user who could write to it could make a program believe it.
+    system::make_private(&file).map_err(|error| Error::io("write", hidden, error))?;
+    Ok(file)
 }
 
 fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {

@@ -148,9 +148,11 @@ fn rot_below_the_file_system_is_found_and_is_no_change() {
         let again = verify(&["--only", "rotten", "--paths"]);
         assert_eq!((again.code, lines(&again)), (Some(12), chosen.keys().cloned().collect()), "{again:?}");
         for (path, bytes) in &chosen {
+            let modified = fs::metadata(tree.join(path)).unwrap().modified().unwrap();
             fs::write(tree.join(path), bytes).unwrap();
+            fs::File::options().write(true).open(tree.join(path)).unwrap().set_modified(modified).unwrap();
         }
-        assert_eq!(verify(&["--ignore", "mtime,ctime"]).code, Some(0), "restored from a copy");
+        assert_eq!(verify(&["--ignore", "ctime"]).code, Some(0), "restored from a copy");
     }
 }
 
@@ -395,4 +397,56 @@ fn rows_of_more_than_a_window_keep_their_order_and_bounded_memory() {
     let peak = crate::support::peak(&words, &tree, &scratch.path().join("i.parquet"), 0);
     assert!(peak < 220 << 20, "{} MiB", peak >> 20);
     assert_eq!(hashes(&scratch.path().join("i.parquet")).len(), 70_000);
+}
+
+#[test]
+fn a_link_with_another_target_is_a_change() {
+    let scratch = scratch();
+    let tree = scratch.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    std::os::unix::fs::symlink("release-1", tree.join("current")).unwrap();
+    settle();
+    let scanned = run(scratch.path(), &["scan", "-q", "--hash", "all", "tree", "-o", "i.parquet"]);
+    assert_eq!(scanned.code, Some(0), "{scanned:?}");
+    fs::remove_file(tree.join("current")).unwrap();
+    std::os::unix::fs::symlink("release-2", tree.join("current")).unwrap();
+    let found = run(scratch.path(), &["changes", "i.parquet", "--verify", "all"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(text(&found.out).contains("modified") && !text(&found.out).contains("rotten"), "{found:?}");
+}
+
+#[test]
+fn damage_of_the_replaced_inventory_ends_no_scan() {
+    let scratch = scratch();
+    let tree = scratch.path().join("tree");
+    random_tree(&tree, &mut Rng::new(11), 40);
+    settle();
+    let scan = ["scan", "--hash", "all", "tree", "-o", "i.parquet"];
+    assert_eq!(run(scratch.path(), &scan).code, Some(0));
+    let path = scratch.path().join("i.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100] ^= 0xff;
+    fs::write(&path, bytes).unwrap();
+    let scanned = run(scratch.path(), &scan);
+    assert_eq!(scanned.code, Some(0), "{scanned:?}");
+    let found = run(scratch.path(), &["changes", "i.parquet", "--verify", "all"]);
+    assert_eq!((found.code, found.out.len()), (Some(0), 0), "{found:?}");
+}
+
+#[test]
+fn an_inventory_without_hashes_verifies_nothing_and_that_is_an_error() {
+    let scratch = scratch();
+    let tree = scratch.path().join("tree");
+    random_tree(&tree, &mut Rng::new(12), 5);
+    settle();
+    assert_eq!(run(scratch.path(), &["scan", "-q", "tree", "-o", "i.parquet"]).code, Some(0));
+    let found = run(scratch.path(), &["changes", "i.parquet", "--verify", "all"]);
+    assert_eq!(found.code, Some(3), "{found:?}");
+    assert!(found.err.contains("scan --hash all"), "{found:?}");
+    for ignored in ["mtime", "contents"] {
+        let refused = run(scratch.path(), &["changes", "i.parquet", "--verify", "all", "--ignore", ignored]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+    }
+    let refused = run(scratch.path(), &["changes", "i.parquet", "--verify", "2/1"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
 }

@@ -1,8 +1,6 @@
 //! Content hashes: they resolve suspects, and are added to the rows of a scan.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use megadir::mount_traits::Clock;
 use megadir::{Dir, Error, FileType, MountTraits, Result};
@@ -22,8 +20,9 @@ use crate::waiting::WaitingRows;
 
 /// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects: without a hash, unreadable, or gone in the meantime.
 /// They are read one after the other in the order of their paths, since there are few, and whatever their size and times are now.
-pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> Result<u64> {
-    let reader = Reader::new(&ReadOptions::new(Arc::new(AtomicBool::new(false))));
+/// After a stop the rest is unresolved.
+pub fn verify(compared: &mut Compared, roots: &[Option<Dir>], read: &ReadOptions) -> Result<u64> {
+    let reader = Reader::new(read);
     let mut hands = reader.hands(roots)?;
     let mut undecided = 0;
     let Compared { changes, failed, failures, .. } = compared;
@@ -103,6 +102,8 @@ pub struct Hashing<'h, S> {
     hashed: Hashed,
     roots: Vec<Option<Dir>>,
     racy: Vec<Racy>,
+    /// Attributes that prove on each root's mount that a file is the one of its row.
+    trusted: Vec<Trusted>,
     reader: Reader,
     waiting: WaitingRows,
     known: Known,
@@ -122,6 +123,11 @@ impl<'h, S: Sink> Hashing<'h, S> {
         started_ns: i64,
         options: &ReadOptions,
     ) -> Result<Self> {
+        let trusted = roots.iter().map(|root| {
+            let has_inodes = root.as_ref().is_none_or(|root| MountTraits::of(root).has_lasting_inodes());
+            Trusted { inode: has_inodes, ..Trusted::ALL }
+        });
+        let trusted = trusted.collect();
         let racy = roots.iter().map(|root| {
             let Some(root) = root else { return Ok(Racy::NEVER) };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
@@ -137,6 +143,7 @@ impl<'h, S: Sink> Hashing<'h, S> {
             hashed,
             racy: racy.collect::<Result<_>>()?,
             roots,
+            trusted,
             reader: Reader::new(options),
             waiting: WaitingRows::default(),
             known: Known::default(),
@@ -147,9 +154,9 @@ impl<'h, S: Sink> Hashing<'h, S> {
     }
 
     /// Uses the hashes of an earlier inventory of the same trees (their absolute paths in `roots`) for entries that are the same.
-    /// Errors: it cannot be read.
-    pub fn use_earlier(&mut self, rows: Box<dyn Rows + Send>, roots: &[Vec<u8>]) -> Result<()> {
-        self.known.earlier(rows, roots)
+    /// If it is damaged, its hashes are not used from there on, and the receiver of failures gets the error.
+    pub fn use_earlier(&mut self, rows: Box<dyn Rows + Send>, roots: &[Vec<u8>]) {
+        self.known.earlier(rows, roots);
     }
 
     /// Keeps hashes in a hidden file next to `output` until the [`JournalEnd`] of [`Hashing::finish`] ends it, and uses those that an interrupted scan left there.
@@ -226,11 +233,14 @@ impl<'h, S: Sink> Hashing<'h, S> {
             hashes.push(hash);
         }
         let function = if self.hashed == Hashed::All { Function::Blake3 } else { Function::Sha256 };
-        let how = Wanted { function, trusted: Trusted::ALL, from_device: false };
-        let (journal, racy) = (self.journal.as_ref(), &self.racy);
+        let (journal, racy, trusted) = (self.journal.as_ref(), &self.racy, &self.trusted);
+        let how = |row: &Row<'_>| {
+            let trusted = trusted.get(row.key.root as usize).copied().unwrap_or(Trusted::ALL);
+            Wanted { function, trusted, from_device: false }
+        };
         let is_suspect = |row: &Row<'_>| racy[row.key.root as usize].is_suspect(&row.facts);
         let read = self.reader.in_disk_order(&rows, wanted, &self.roots, |hands, row| {
-            let contents = hands.hash(row, how);
+            let contents = hands.hash(row, how(row));
             let kept = match (&contents, journal) {
                 (Contents::Hashed(ContentHash::Blake3(hash)), Some(journal)) if !is_suspect(row) => {
                     journal.add(row, hash)
@@ -239,8 +249,10 @@ impl<'h, S: Sink> Hashing<'h, S> {
             };
             (contents, kept)
         })?;
+        let mut unkept = self.known.take_damage();
         for (index, (contents, kept)) in read {
-            kept?;
+            // A full disk: what is hashed goes into the output all the same, and an interrupted scan begins again.
+            unkept = unkept.or(kept.err());
             match contents {
                 Contents::Hashed(hash) => {
                     self.counts.hashed += 1;
@@ -253,6 +265,12 @@ impl<'h, S: Sink> Hashing<'h, S> {
                 }
                 Contents::Stopped => {}
             }
+        }
+        if let Some(error) = unkept {
+            if let Some(journal) = self.journal.take() {
+                let _ = journal.remove();
+            }
+            (self.failed)(error);
         }
         if self.reader.is_stopped() {
             return Err(interrupted("hash"));

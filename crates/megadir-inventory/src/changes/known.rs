@@ -1,6 +1,6 @@
 //! Hashes that need not be made again: of an earlier inventory, and of an interrupted scan.
 
-use megadir::Result;
+use megadir::{Error, Result};
 
 use super::proof::Racy;
 use crate::contents::journal::{Kept, identity};
@@ -14,6 +14,8 @@ pub(crate) struct Known {
     earlier: Option<Earlier>,
     kept: Option<Kept>,
     key: Vec<u8>,
+    /// Damage of the earlier inventory, whose hashes are then not used any more: the scan that replaces it mends it.
+    damaged: Option<Error>,
 }
 
 /// Rows of an earlier inventory that have hashes. A hash holds for a file that is the same by all its numbers, unless the file was
@@ -32,16 +34,22 @@ impl Known {
         self.kept = Some(kept);
     }
 
-    pub(crate) fn earlier(&mut self, rows: Box<dyn Rows + Send>, roots: &[Vec<u8>]) -> Result<()> {
+    /// Damage that was found since the last call.
+    pub(crate) fn take_damage(&mut self) -> Option<Error> {
+        self.damaged.take()
+    }
+
+    pub(crate) fn earlier(&mut self, rows: Box<dyn Rows + Send>, roots: &[Vec<u8>]) {
         let metadata = rows.metadata().clone();
         let is_same_root =
             metadata.roots.iter().enumerate().map(|(at, root)| roots.get(at) == Some(&root.path)).collect();
         let (parent, name) = (Vec::new(), Vec::new());
         let head = OwnedRow { root: 0, parent, name, facts: Facts::NOTHING, error: None };
         let mut earlier = Earlier { rows, metadata, is_same_root, head, is_present: true };
-        earlier.advance()?;
-        self.earlier = Some(earlier);
-        Ok(())
+        match earlier.advance() {
+            Ok(()) => self.earlier = Some(earlier),
+            Err(error) => self.damaged = Some(error),
+        }
     }
 
     /// Call it with ascending keys.
@@ -51,7 +59,13 @@ impl Known {
         {
             return Ok(Some(hash));
         }
-        self.earlier.as_mut().map_or(Ok(None), |earlier| earlier.find(row))
+        match self.earlier.as_mut().map_or(Ok(None), |earlier| earlier.find(row)) {
+            Err(error) => {
+                (self.earlier, self.damaged) = (None, Some(error));
+                Ok(None)
+            }
+            found => found,
+        }
     }
 }
 

@@ -96,16 +96,17 @@ pub struct Verified {
 /// each file that cannot be read: where a file system with checksums refuses rotten contents, that is an error and no result.
 ///
 /// The pages of each file are dropped from the cache first, so that the device is read, and afterwards. A file whose hash differs is read a second time:
-/// if that has the recorded hash, the file is intact on the device, and the fault is elsewhere. Errors: the inventory is damaged; a stop was requested.
+/// if that has the recorded hash, the file is intact on the device, and the fault is elsewhere. `verified` has what was found so far, also
+/// after an error. Errors: the inventory is damaged; a stop was requested.
 pub fn verify_contents<R: Rows + Send>(
     rows: R,
     roots: &[Option<Dir>],
     options: &VerifyOptions,
+    verified: &mut Verified,
     failed: &mut dyn FnMut(Error),
-) -> Result<Verified> {
+) -> Result<()> {
     let metadata = rows.metadata().clone();
     let pass = Pass { reader: Reader::new(&options.read), roots, trusted: trusted(roots, options.ignored) };
-    let mut verified = Verified::default();
     let mut waiting = WaitingRows::default();
     let sight = options.selection.sight.clone();
     let mut rows: Box<dyn Rows + Send> = match sight {
@@ -129,12 +130,11 @@ pub fn verify_contents<R: Rows + Send>(
         } else if !racy().is_suspect(facts) {
             waiting.push(&row);
             if waiting.is_full(ROWS_MAX, BYTES_MAX) {
-                pass.read(&mut waiting, &mut verified, failed)?;
+                pass.read(&mut waiting, verified, failed)?;
             }
         }
     }
-    pass.read(&mut waiting, &mut verified, failed)?;
-    Ok(verified)
+    pass.read(&mut waiting, verified, failed)
 }
 
 /// Attributes that prove on each mount that a file is the one of its row.
@@ -178,9 +178,6 @@ impl Pass<'_> {
         let wanted = (0..waiting.len()).collect();
         let mut outcomes =
             self.reader.in_disk_order(waiting, wanted, self.roots, |hands, row| self.compare(hands, row))?;
-        if self.reader.is_stopped() {
-            return Err(interrupted("verify"));
-        }
         outcomes.sort_by_key(|(index, _)| *index);
         for (index, outcome) in outcomes {
             match outcome {
@@ -198,7 +195,7 @@ impl Pass<'_> {
             }
         }
         waiting.clear();
-        Ok(())
+        if self.reader.is_stopped() { Err(interrupted("verify")) } else { Ok(()) }
     }
 
     fn compare(&self, hands: &mut Hands<'_>, row: &Row<'_>) -> Outcome {

@@ -58,6 +58,11 @@ impl TreeFiles {
     }
 
     pub(crate) fn target(&mut self, key: &Key<'_>) -> Result<Vec<u8>> {
+        Ok(self.link(key)?.0)
+    }
+
+    /// Target of a link, and the state of that link: a program that sets another target makes another link.
+    pub(crate) fn link(&mut self, key: &Key<'_>) -> Result<(Vec<u8>, State)> {
         let (directory, path) = self.place(key)?;
         read_link(directory, key.name, &path).map_err(|error| Error::io("read the link", &path, error))
     }
@@ -98,9 +103,13 @@ impl State {
 
     /// `true` if also those of inode number and ctime are the row's that `trusted` has.
     pub(crate) fn is_unchanged(&self, facts: &Facts, trusted: Trusted) -> bool {
+        self.is_file && self.is_same_entry(facts, trusted)
+    }
+
+    /// As [`is_unchanged`](Self::is_unchanged), for a link too.
+    pub(crate) fn is_same_entry(&self, facts: &Facts, trusted: Trusted) -> bool {
         let inode = self.id.map(|(_, inode)| inode);
-        self.is_file
-            && is_same(facts.size_bytes, Some(self.size_bytes))
+        is_same(facts.size_bytes, Some(self.size_bytes))
             && (!trusted.modified || is_same(facts.modified_ns, self.modified_ns))
             && (!trusted.changed || is_same(facts.changed_ns, self.changed_ns))
             && (!trusted.inode || is_same(facts.inode, inode))
@@ -149,6 +158,12 @@ impl Opened {
     /// `false` if the file changed since it was opened.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|status| State::of(&status) == self.before)
+    }
+
+    /// `true` once more was read than the file had when it was opened: it grows, and a program that writes faster than it is read would
+    /// keep the reader forever.
+    pub(crate) fn has_grown(&self, read_bytes: u64) -> bool {
+        read_bytes > self.before.size_bytes
     }
 
     /// Drops the clean pages of the file from the page cache: what is read next comes from the device, and what was read leaves no
@@ -200,12 +215,18 @@ fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> io::Result<File> {
     parent.open_file_below(name)
 }
 
-#[cfg(unix)]
-fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> io::Result<Vec<u8>> {
-    Ok(rustix::fs::readlinkat(parent, name, Vec::new())?.into_bytes())
+/// State and target are those of one link, which is opened first: the name may be that of another by the next call.
+#[cfg(target_os = "linux")]
+fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> io::Result<(Vec<u8>, State)> {
+    use rustix::fs::{Mode, OFlags, openat, readlinkat};
+    let link =
+        File::from(openat(parent, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
+    let target = readlinkat(&link, "", Vec::new())?.into_bytes();
+    Ok((target, State::of(&link.metadata()?)))
 }
 
-#[cfg(windows)]
-fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> io::Result<Vec<u8>> {
-    Ok(names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec())
+#[cfg(not(target_os = "linux"))]
+fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> io::Result<(Vec<u8>, State)> {
+    let target = names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec();
+    Ok((target, State::of(&std::fs::symlink_metadata(path)?)))
 }

@@ -164,9 +164,10 @@ impl Hands<'_> {
     }
 
     fn target(&mut self, row: &Row<'_>, wanted: Wanted) -> Result<Contents> {
-        let target = self.tree(row)?.target(&row.key)?;
+        let (target, state) = self.tree(row)?.link(&row.key)?;
         self.reader.options.read_bytes.fetch_add(target.len() as u64, Ordering::Relaxed);
-        match row.facts.size_bytes.is_none_or(|size| size == target.len() as u64) {
+        let has_length = row.facts.size_bytes.is_none_or(|size| size == target.len() as u64);
+        match has_length && state.is_same_entry(&row.facts, wanted.trusted) {
             true => Ok(Contents::Hashed(wanted.function.hash(&target))),
             false => Ok(Contents::Changed),
         }
@@ -191,9 +192,12 @@ impl Hands<'_> {
         }
     }
 
-    /// `None` after a stop.
+    /// `None` after a stop. Of a file that grows meanwhile, which is no evidence, only the beginning is read.
     fn contents(&mut self, opened: &mut Opened, function: Function) -> Result<Option<ContentHash>> {
+        /// Pages of this much are dropped at a time, so that a large file does not fill the memory of the machine.
+        const DROP_EVERY_BYTES: u64 = 16 << 20;
         let mut hasher = Hasher::new(function);
+        let (mut all_bytes, mut dropped_bytes) = (0_u64, 0_u64);
         loop {
             if self.reader.is_stopped() {
                 return Ok(None);
@@ -206,7 +210,12 @@ impl Hands<'_> {
             {
                 return Ok(None);
             }
-            if filled < self.chunk.len() {
+            all_bytes += filled as u64;
+            if all_bytes - dropped_bytes >= DROP_EVERY_BYTES {
+                opened.drop_cache();
+                dropped_bytes = all_bytes;
+            }
+            if filled < self.chunk.len() || opened.has_grown(all_bytes) {
                 return Ok(Some(hasher.finish()));
             }
         }

@@ -49,6 +49,10 @@ pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Res
     Ok(())
 }
 
+pub(super) fn make_private(file: &File) -> io::Result<()> {
+    file.set_permissions(PermissionsExt::from_mode(0o600))
+}
+
 pub(super) fn sync_name(_file: &File, path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(directory) = File::open(parent) {

@@ -41,6 +41,11 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+pub(super) fn make_private(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Fails if the file is read-only or another process prevents its deletion.
 pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     if status.permissions().readonly() {

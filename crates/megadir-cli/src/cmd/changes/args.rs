@@ -77,7 +77,13 @@ pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
     let is_changes = words.get(1).is_some_and(|word| word == "changes");
     let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
     for word in words {
-        let is_share = || word.to_str().is_some_and(|word| verify(word).is_ok());
+        // Also a share that is none, such as `2/1`: its message says so, and that of a missing inventory would not.
+        let has_form =
+            |word: &str| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('/');
+        let is_share = || {
+            word.to_str()
+                .is_some_and(|word| verify(word).is_ok() || has_form(word) && !Path::new(word).exists())
+        };
         match joined.last_mut().filter(|last| is_changes && *last == "--verify" && is_share()) {
             Some(last) => {
                 last.push("=");
@@ -92,6 +98,9 @@ pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
 fn field(text: &str) -> Result<Fields, String> {
     Fields::from_name(text).ok_or_else(|| choices(text, Fields::all_names()))
 }
+
+/// Without them a file that a program changed cannot be distinguished from a rotten one.
+const IDENTIFIES: [Fields; 2] = [Fields::MODIFIED, Fields::CONTENTS];
 
 /// They exclude `--gains` and what needs it.
 const WITHOUT_GAINS: [&str; 6] = ["paths", "null", "quiet", "only", "ignore", "files0_from"];
@@ -302,6 +311,10 @@ impl Args {
             (
                 self.only.contains(&Only::Rotten) && !share,
                 "--only rotten: add --verify=all, or a share such as --verify=1/30",
+            ),
+            (
+                share && self.ignore.iter().any(|field| IDENTIFIES.contains(field)),
+                "--ignore: without mtime and contents, --verify=all would call a file rotten that a program changed",
             ),
             (
                 share && self.files0_from.is_some(),

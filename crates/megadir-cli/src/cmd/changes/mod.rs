@@ -16,7 +16,7 @@ use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{
-    Change, ChangeKind, CompareOptions, Compared, Fields, Keep, Kept, Selection, Watch,
+    Change, ChangeKind, CompareOptions, Compared, Fields, Keep, Kept, Rotten, Selection, Watch,
 };
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
@@ -181,47 +181,67 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     if args.verify.is_some() {
         run.verify(&mut compared)?;
     }
-    let verified = args.share().map(|share| run.contents(share)).transpose()?;
+    let verified = args.share().map(|share| run.contents(share)).transpose()?.unwrap_or_default();
     compared.ignore(args.ignore.iter().fold(Fields::NOTHING, |all, field| all.with(*field)));
     run.selection.choose(&mut compared.changes);
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&Only::Kind(change.kind)));
     run.complain(&compared);
     let rotten = run.complain_of_rotten(verified);
     run.check_gains(&compared)?;
-    let is_changed = compared.is_changed();
-    if run.counts_suspects(&compared) {
-        compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
-    }
-    if !args.quiet {
-        let mut output = Output::new()?;
-        let lines = Lines::new(args, &run.roots, output.is_terminal());
-        let written = match (args.gains, &compared.gains) {
-            (Some(by), Some(gains)) => gains::write(gains, by, args, &lines, &mut output),
-            _ => lines
-                .write(&compared.changes, &mut output)
-                .and_then(|()| lines.write_rotten(args, &rotten, &mut output)),
-        };
-        if let Err(ended) = written {
-            // The next run prints these changes again.
-            return ended.code();
-        }
-    }
-    if let Some(writer) = writer
-        && let Some(now) = compared.now.take()
-        && !run.update(writer, now, compared.lost)?
-    {
-        return Err(interrupted(args));
-    }
-    Ok(exit_code(args, is_changed, !rotten.is_empty(), run.failures))
+    let is_rotten = !rotten.is_empty();
+    rotten_first(is_rotten, run.conclude(compared, &rotten, writer))
 }
 
-/// Rotten contents come first: a script that backs up after changes must not copy them over good ones.
-fn exit_code(args: &Args, is_changed: bool, is_rotten: bool, failures: u64) -> u8 {
-    match ((args.quiet || args.exit_code) && is_changed, failures) {
-        _ if is_rotten => exit::ROTTEN,
-        (true, _) => exit::CONDITION_MET,
-        (false, 0) => exit::DONE,
-        _ => exit::SOME_FAILED,
+/// Rotten contents come first, also before errors: a script that backs up after changes must not copy them over good ones.
+fn rotten_first(is_rotten: bool, done: Result<u8, CliError>) -> Result<u8, CliError> {
+    match done {
+        Ok(_) if is_rotten => Ok(exit::ROTTEN),
+        Err(error) if is_rotten => {
+            super::engine::print_error(&error, false);
+            Ok(exit::ROTTEN)
+        }
+        done => done,
+    }
+}
+
+impl Run<'_> {
+    /// Prints what was found, and replaces the inventory if it is to be updated.
+    fn conclude(
+        &mut self,
+        mut compared: Compared,
+        rotten: &[Rotten],
+        writer: Option<Writer>,
+    ) -> Result<u8, CliError> {
+        let (args, run) = (self.args, self);
+        let is_changed = compared.is_changed();
+        if run.counts_suspects(&compared) {
+            compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
+        }
+        if !args.quiet {
+            let mut output = Output::new()?;
+            let lines = Lines::new(args, &run.roots, output.is_terminal());
+            let written = match (args.gains, &compared.gains) {
+                (Some(by), Some(gains)) => gains::write(gains, by, args, &lines, &mut output),
+                _ => lines
+                    .write(&compared.changes, &mut output)
+                    .and_then(|()| lines.write_rotten(args, rotten, &mut output)),
+            };
+            if let Err(ended) = written {
+                // The next run prints these changes again.
+                return ended.code();
+            }
+        }
+        if let Some(writer) = writer
+            && let Some(now) = compared.now.take()
+            && !run.update(writer, now, compared.lost)?
+        {
+            return Err(interrupted(args));
+        }
+        Ok(match ((args.quiet || args.exit_code) && is_changed, run.failures) {
+            (true, _) => exit::CONDITION_MET,
+            (false, 0) => exit::DONE,
+            _ => exit::SOME_FAILED,
+        })
     }
 }
 
@@ -317,8 +337,10 @@ impl Run<'_> {
     }
 
     fn verify(&self, compared: &mut Compared) -> Result<(), CliError> {
-        let roots: Vec<Option<Dir>> = self.open().into_iter().map(Result::ok).collect();
-        let undecided = verify(compared, &roots)?;
+        let undecided = verify(compared, &self.trees(), &self.read_options())?;
+        if self.interrupt.is_requested() {
+            return Err(interrupted(self.args));
+        }
         if undecided > 0 {
             eprintln!(
                 "megadir: {} cannot be decided: the inventory has no hashes for them (scan --hash suspects and --update --verify store hashes)",

@@ -23,7 +23,7 @@ use crate::ui::sizes;
 const WHY: &str = "contents differ although size and times are equal";
 
 impl Run<'_> {
-    fn read_options(&self) -> ReadOptions {
+    pub(super) fn read_options(&self) -> ReadOptions {
         ReadOptions {
             threads: self.args.threads.unwrap_or(1),
             kib_per_second_max: self.args.read_rate,
@@ -31,11 +31,12 @@ impl Run<'_> {
         }
     }
 
-    fn trees(&self) -> Vec<Option<Dir>> {
+    pub(super) fn trees(&self) -> Vec<Option<Dir>> {
         self.open().into_iter().map(Result::ok).collect()
     }
 
-    /// Reads the share of all files. Failures are printed as they come, since there may be very many.
+    /// Reads the share of all files. Failures are printed as they come, since there may be very many; rotten files that were found before an
+    /// interrupt or an error are printed before it.
     pub(super) fn contents(&mut self, share: Share) -> Result<Verified, CliError> {
         let inventory = Inventory::open(&self.args.inventory)?;
         let options = VerifyOptions {
@@ -52,11 +53,22 @@ impl Run<'_> {
             *failures += 1;
         };
         let progress = Progress::new("bytes of contents read", is_quiet);
-        let verified = progress.of(&read_bytes, || verify_contents(inventory, &trees, &options, &mut failed));
-        if self.interrupt.is_requested() {
-            return Err(interrupted(self.args));
+        let mut verified = Verified::default();
+        let read = || {
+            verify_contents(inventory, &trees, &options, &mut verified, &mut failed).map_err(CliError::from)
+        };
+        let ended = progress.of(&read_bytes, read);
+        let ended = if self.interrupt.is_requested() { Err(interrupted(self.args)) } else { ended };
+        if let Err(error) = ended {
+            self.complain_of(&verified.rotten);
+            return Err(error);
         }
-        let verified = verified?;
+        let judged = verified.intact + verified.changed + verified.unreadable + verified.rotten.len() as u64;
+        if judged == 0 && verified.unhashed > 0 {
+            return Err(CliError::nothing_ran(
+                "--verify: no file of this share has a hash in the inventory: make them with 'megadir scan --hash all', or with --update",
+            ));
+        }
         if !is_quiet {
             let read = sizes::text(read_bytes.load(std::sync::atomic::Ordering::Relaxed));
             eprintln!("megadir: {}", summary(&verified, &read));
@@ -65,19 +77,22 @@ impl Run<'_> {
     }
 
     /// Lists of paths are for programs that copy them: a rotten file must not replace its backup, so it is in such a list only on request.
-    pub(super) fn complain_of_rotten(&mut self, verified: Option<Verified>) -> Vec<Rotten> {
-        let Some(Verified { rotten, .. }) = verified else { return Vec::new() };
+    pub(super) fn complain_of_rotten(&mut self, Verified { rotten, .. }: Verified) -> Vec<Rotten> {
         let is_listed = self.args.gains.is_none() && (!self.args.paths || self.args.only == [Only::Rotten]);
         if !is_listed {
-            for file in &rotten {
-                let root =
-                    self.roots.get(file.root as usize).map(|root| names::from_os(root.as_os_str()).to_vec());
-                let path = tree_path(&root.unwrap_or_default(), &file.path);
-                self.complaints.print(ROTTEN, 1, || format!("{} is rotten: {WHY}", quoted_bytes(&path)));
-            }
-            self.complaints.print_rest();
+            self.complain_of(&rotten);
         }
         rotten
+    }
+
+    fn complain_of(&mut self, rotten: &[Rotten]) {
+        for file in rotten {
+            let root =
+                self.roots.get(file.root as usize).map(|root| names::from_os(root.as_os_str()).to_vec());
+            let path = tree_path(&root.unwrap_or_default(), &file.path);
+            self.complaints.print(ROTTEN, 1, || format!("{} is rotten: {WHY}", quoted_bytes(&path)));
+        }
+        self.complaints.print_rest();
     }
 
     /// Writes the rows of `--update`, with the hashes that `--verify` adds; hashes that still hold are kept. A rotten file keeps the hash of

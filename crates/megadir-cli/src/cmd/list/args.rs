@@ -304,7 +304,7 @@ impl Args {
     /// A sample has the names that the listing has: attributes of the whole directory would be queried for a few lines.
     fn check_sample(&self) -> Result<(), CliError> {
         let sample = self.sample.is_some();
-        let attributes = "--sample prints names, types and inodes; for more: megadir list --sample N -0 DIR | xargs -0 ls -ld --";
+        let attributes = "--sample prints names, types and inodes; for more: megadir list --sample N -r -0 DIR | xargs -0 ls -ld --";
         refuse_if(&[
             (!sample && self.seed.is_some(), "--seed needs --sample"),
             (sample && (self.long || !self.fields.is_empty()), attributes),

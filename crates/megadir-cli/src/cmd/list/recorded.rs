@@ -12,6 +12,7 @@ use megadir_inventory::{Inventory, Key, PARTS_FILE, Row, Rows, SeenRows};
 use super::args::{Args, Of, Sort};
 use super::field::Field;
 use super::lines::{Label, Lines};
+use super::sampled::Sampled;
 use super::{Run, Stop};
 use crate::cmd::conditions::refuse_unrecorded;
 use crate::cmd::recorded::{recorded_roots, refuse_reading_options};
@@ -100,6 +101,10 @@ impl Run<'_> {
                 let below = TreePath::sharing(row.key.parent, current.directory.below());
                 self.place = self.conditions.place(&below);
                 let root = roots.get(row.key.root as usize).unwrap_or(first);
+                // Trees of one inventory are sampled as if each were named.
+                for _ in held.root..row.key.root {
+                    self.sampled.iter_mut().for_each(Sampled::next_tree);
+                }
                 current = label(root.at(below));
                 held.root = row.key.root;
                 held.parent.clear();

@@ -67,7 +67,7 @@ impl<'a> Hashes<'a> {
             return Ok(None);
         }
         if let Ok(earlier) = Inventory::open(output) {
-            hashing.use_earlier(Box::new(earlier), roots)?;
+            hashing.use_earlier(Box::new(earlier), roots);
         }
         let memory_bytes = self.args.reading.memory.unwrap_or(MEMORY_BYTES) / 4;
         let (continued, excluded) = hashing.keep_journal(output, roots, memory_bytes)?;

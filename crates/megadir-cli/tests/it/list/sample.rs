@@ -126,6 +126,24 @@ fn json_has_the_fields_of_a_listing_and_an_inventory_the_sample_of_its_tree() {
 
 /// Attributes are queried for conditions only.
 #[test]
+fn trees_of_one_inventory_are_sampled_apart() {
+    let scratch = scratch();
+    for tree in ["a", "b"] {
+        std::fs::create_dir(scratch.path().join(tree)).unwrap();
+        for number in 0..200 {
+            std::fs::write(scratch.path().join(tree).join(format!("f{number}")), "").unwrap();
+        }
+    }
+    run(scratch.path(), &["scan", "-q", "a", "b", "-o", "two.parquet"]);
+    let options = |paths: &[&'static str]| [&["6", "-r", "--seed", "1"], paths].concat();
+    let of_inventory = sampled(scratch.path(), &options(&["two.parquet"]));
+    let of_trees = sampled(scratch.path(), &options(&["a", "b"]));
+    assert_eq!((of_inventory.len(), of_trees.len()), (6, 6));
+    // Inventories have absolute paths.
+    assert!(of_inventory.iter().zip(&of_trees).all(|(recorded, now)| recorded.ends_with(now)));
+}
+
+#[test]
 fn a_sample_of_names_queries_no_attributes() {
     if let Err(why) = have("strace") {
         return require::unavailable("list --sample without attributes", &why);

@@ -303,6 +303,13 @@ const BLOCKS: &[Block] = &[
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
     (
         "docs/list.md",
+        &[
+            ("megadir list -r --sample 1000 --match '*.log' project", Runs),
+            ("megadir list -r --sample 1000 --seed 7 -0 project | xargs -0 ls -ld", Runs),
+        ],
+    ),
+    (
+        "docs/list.md",
         &[(
             "sudo megadir list -r --stat-backend ext4-device --fields size,mtime,name /srv/data",
             Elsewhere("needs root and ext4; the tests `list::stat_backend` run it on a mount of their own"),
