@@ -249,9 +249,25 @@ impl<'h, S: Sink> Hashing<'h, S> {
             };
             (contents, kept)
         })?;
+        self.count(read, &mut hashes);
+        if self.reader.is_stopped() {
+            return Err(interrupted("hash"));
+        }
+        for (index, hash) in hashes.into_iter().enumerate() {
+            let row = rows.row(index);
+            self.sink.add(&Row { facts: Facts { hash, ..row.facts }, ..row })?;
+        }
+        self.waiting = rows;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Counts what was read, and puts the hashes in their places. Failures go to their receiver: those of entries, damage of the earlier
+    /// inventory, and a journal that cannot be written, as on a full disk: hashes go into the output all the same, and an interrupted
+    /// scan begins again.
+    fn count(&mut self, read: Vec<(usize, (Contents, Result<()>))>, hashes: &mut [Option<ContentHash>]) {
         let mut unkept = self.known.take_damage();
         for (index, (contents, kept)) in read {
-            // A full disk: what is hashed goes into the output all the same, and an interrupted scan begins again.
             unkept = unkept.or(kept.err());
             match contents {
                 Contents::Hashed(hash) => {
@@ -272,16 +288,6 @@ impl<'h, S: Sink> Hashing<'h, S> {
             }
             (self.failed)(error);
         }
-        if self.reader.is_stopped() {
-            return Err(interrupted("hash"));
-        }
-        for (index, hash) in hashes.into_iter().enumerate() {
-            let row = rows.row(index);
-            self.sink.add(&Row { facts: Facts { hash, ..row.facts }, ..row })?;
-        }
-        self.waiting = rows;
-        self.waiting.clear();
-        Ok(())
     }
 }
 

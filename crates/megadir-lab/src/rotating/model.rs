@@ -527,7 +527,7 @@ mod tests {
                     done += ended.len() as u64;
                     now = if ended.is_empty() { then.expect("something is in service") } else { now };
                 }
-                let reached = (64 << 20) as f64 / ((now - begin_ns) as f64 / SECOND as f64);
+                let reached = f64::from(64 << 20) / ((now - begin_ns) as f64 / SECOND as f64);
                 assert!(
                     reached > 0.97 * rate as f64,
                     "{reached} of {rate} bytes a second, {bytes} at a time"

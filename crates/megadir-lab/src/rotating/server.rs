@@ -379,7 +379,7 @@ pub fn serve(words: &[OsString], connection: File, mut run: impl Read + Send + '
     ended
 }
 
-/// Gives a loop device its scheduler back, which it keeps when it is detached, for whoever attaches it next. The line has the name of
+/// Gives a loop device its scheduler back, which it keeps when it is detached, for the next program that attaches it. The line has the name of
 /// the device and the scheduler that it had.
 pub(super) fn restore(line: &str) {
     let Some((device, scheduler)) = line.trim().split_once(' ') else { return };

@@ -205,7 +205,8 @@ fn rotten_first(is_rotten: bool, done: Result<u8, CliError>) -> Result<u8, CliEr
 }
 
 impl Run<'_> {
-    /// Prints what was found, and replaces the inventory if it is to be updated.
+    /// Prints the changes and the rotten files, and replaces the inventory if it is to be updated. In this order: if the output
+    /// fails, the inventory stays as it is, and the next run prints the same changes again.
     fn conclude(
         &mut self,
         mut compared: Compared,
