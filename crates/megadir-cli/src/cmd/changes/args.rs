@@ -190,7 +190,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILES", value_parser = verify, num_args = 0..=1, require_equals = true, default_missing_value = "suspects")]
     pub(super) verify: Option<Verify>,
     /// With --verify, limit the rate of reading contents, bytes per second, e.g. 50MB/s
-    #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "verify")]
+    #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "verify", conflicts_with = "engine")]
     pub(super) read_rate: Option<NonZeroU32>,
     /// Compare only the NUL-terminated paths in LIST ('-': standard input)
     ///

@@ -110,6 +110,7 @@ pub(crate) struct Args {
     pub(super) hash_suspects: bool,
     /// With --hash, limit the rate of reading contents, bytes per second, e.g. 50MB/s
     #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "hash")]
+    #[arg(conflicts_with_all = ["dry_run", "hash_suspects", "lists", "split", "merge"])]
     pub(super) read_rate: Option<NonZeroU32>,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
