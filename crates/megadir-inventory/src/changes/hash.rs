@@ -123,25 +123,26 @@ impl<'h, S: Sink> Hashing<'h, S> {
         started_ns: i64,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let trusted = roots.iter().map(|root| {
-            let has_inodes = root.as_ref().is_none_or(|root| MountTraits::of(root).has_lasting_inodes());
-            Trusted { inode: has_inodes, ..Trusted::ALL }
-        });
-        let trusted = trusted.collect();
-        let racy = roots.iter().map(|root| {
-            let Some(root) = root else { return Ok(Racy::NEVER) };
+        let (mut racy, mut trusted) = (Vec::new(), Vec::new());
+        for root in &roots {
+            let Some(root) = root else {
+                racy.push(Racy::NEVER);
+                trusted.push(Trusted::ALL);
+                continue;
+            };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
             let traits = MountTraits::of(root);
-            Ok(match traits.clock {
+            trusted.push(Trusted { inode: traits.has_lasting_inodes(), ..Trusted::ALL });
+            racy.push(match traits.clock {
                 Clock::Stopped => Racy::NEVER,
                 // A server's newest time is not known yet.
                 _ => Racy::new(started_ns, granule_ns(&traits, &facts), Some(started_ns)),
-            })
-        });
+            });
+        }
         Ok(Self {
             sink,
             hashed,
-            racy: racy.collect::<Result<_>>()?,
+            racy,
             roots,
             trusted,
             reader: Reader::new(options),

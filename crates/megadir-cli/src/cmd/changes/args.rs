@@ -74,7 +74,9 @@ const DAY_S: u64 = 24 * 60 * 60;
 /// Joins `--verify all` and `--verify 1/30` to `--verify=all`. A value has to follow an equals sign, because
 /// `--verify INVENTORY` has none; but no inventory has the name of a share.
 pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
-    let is_changes = words.get(1).is_some_and(|word| word == "changes");
+    if words.get(1).is_none_or(|word| word != "changes") {
+        return words;
+    }
     let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
     for word in words {
         // Also a share that is none, such as `2/1`: its message says so, and that of a missing inventory would not.
@@ -84,7 +86,7 @@ pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
             word.to_str()
                 .is_some_and(|word| verify(word).is_ok() || has_form(word) && !Path::new(word).exists())
         };
-        match joined.last_mut().filter(|last| is_changes && *last == "--verify" && is_share()) {
+        match joined.last_mut().filter(|last| *last == "--verify" && is_share()) {
             Some(last) => {
                 last.push("=");
                 last.push(&word);
