@@ -108,6 +108,14 @@ pub(crate) fn counted(count: u64, singular: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { singular } else { several })
 }
 
+/// The line with the number of each outcome that there is: `; 3 could not be read`.
+pub(crate) fn with_outcomes<const N: usize>(mut line: String, outcomes: [(u64, &str); N]) -> String {
+    for (number, outcome) in outcomes.into_iter().filter(|(number, _)| *number > 0) {
+        line.push_str(&format!("; {number} {outcome}"));
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::quoted;

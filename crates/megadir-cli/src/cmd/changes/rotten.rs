@@ -15,7 +15,7 @@ use crate::cmd::line_form::{LineForm, json_facts, list_path};
 use crate::cmd::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::ui::escape;
-use crate::ui::message::{counted, quoted_bytes, tree_path};
+use crate::ui::message::{counted, quoted_bytes, tree_path, with_outcomes};
 use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 use crate::ui::sizes;
@@ -136,18 +136,16 @@ impl Run<'_> {
 fn summary(verified: &Verified, read: &str) -> String {
     let Verified { rotten, intact, changed, unhashed, unreadable } = verified;
     let all = intact + rotten.len() as u64;
-    let mut line = format!("{} verified, {read} read", counted(all, "file", "files"));
-    for (number, outcome) in [
-        (rotten.len() as u64, "rotten"),
-        (*unreadable, "could not be read"),
-        (*changed, "not verified: changed, renamed or gone"),
-        (*unhashed, "not verified: without a hash"),
-    ] {
-        if number > 0 {
-            line.push_str(&format!("; {number} {outcome}"));
-        }
-    }
-    line
+    let line = format!("{} verified, {read} read", counted(all, "file", "files"));
+    with_outcomes(
+        line,
+        [
+            (rotten.len() as u64, "rotten"),
+            (*unreadable, "could not be read"),
+            (*changed, "not verified: changed, renamed or gone"),
+            (*unhashed, "not verified: without a hash"),
+        ],
+    )
 }
 
 impl Lines {

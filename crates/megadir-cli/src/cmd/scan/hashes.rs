@@ -16,7 +16,7 @@ use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::progress::Progress;
 use crate::exit::{self, CliError};
-use crate::ui::message::counted;
+use crate::ui::message::{counted, with_outcomes};
 use crate::ui::sizes;
 
 /// State of a scan with hashes from its beginning to its end. Changes from `started_ns` on make a file suspect, so it is made before the
@@ -106,15 +106,13 @@ fn of_suspects(counts: &HashCounts) -> String {
 
 fn of_all(counts: &HashCounts) -> String {
     let HashCounts { hashed, known, changed, unreadable, read_bytes } = *counts;
-    let mut line = format!("{} hashed, {} read", counted(hashed, "file", "files"), sizes::text(read_bytes));
-    for (number, outcome) in [
-        (known, "unchanged since they were hashed"),
-        (changed, "changed meanwhile and have no hash"),
-        (unreadable, "could not be read"),
-    ] {
-        if number > 0 {
-            line.push_str(&format!("; {number} {outcome}"));
-        }
-    }
-    line
+    let line = format!("{} hashed, {} read", counted(hashed, "file", "files"), sizes::text(read_bytes));
+    with_outcomes(
+        line,
+        [
+            (known, "unchanged since they were hashed"),
+            (changed, "changed meanwhile and have no hash"),
+            (unreadable, "could not be read"),
+        ],
+    )
 }
