@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::process::{self, CratesIo, Workspace};
+use crate::process::{self, Build, CratesIo, Workspace};
 
 /// Built from source once for each machine: Debian has no package.
 const MDBOOK: CratesIo = CratesIo { package: "mdbook", program: "mdbook", version: "0.5.4" };
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 }
 
 pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
-    MDBOOK.install(&workspace.tools(), &["--no-default-features", "--features", "search"])
+    MDBOOK.install(&workspace.tools(), Build::Quick, &["--no-default-features", "--features", "search"])
 }
 
 pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {

@@ -6,12 +6,13 @@
 //! | `tidy` | `tidy/`: rules beyond compiler and linter |
 //! | `package`, `wheel`, `book` | files of a release, the Python package, the book |
 //! | `speed`, `ground` | published comparisons; the table of docs/ground.md |
-//! | shared | `files.rs`, `process.rs` |
+//! | shared | `files.rs`, `process.rs`, `debian.rs` |
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 
 mod book;
 mod ci;
+mod debian;
 mod files;
 mod ground;
 #[cfg(target_os = "linux")]

@@ -87,6 +87,15 @@ pub(crate) struct CratesIo {
     pub(crate) version: &'static str,
 }
 
+/// How a program of crates.io is built.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Build {
+    /// A tool runs for seconds, and its optimisation takes minutes.
+    Quick,
+    /// For a program whose speed is measured.
+    Optimised,
+}
+
 impl CratesIo {
     /// By the version that the program prints, and not by a file of cargo's.
     pub(crate) fn is_installed(&self, root: &Path) -> bool {
@@ -95,13 +104,16 @@ impl CratesIo {
         printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
     }
 
-    /// Unoptimised: a tool runs for seconds, and its optimisation takes minutes.
-    pub(crate) fn install(&self, root: &Path, options: &[&str]) -> Result<(), String> {
+    /// What is installed in `root` already is kept, however it was built: each kind of build needs a root of its own.
+    pub(crate) fn install(&self, root: &Path, build: Build, options: &[&str]) -> Result<(), String> {
         if self.is_installed(root) {
             return Ok(());
         }
         let mut command = Command::new(cargo());
-        command.args(["install", self.package, "--locked", "--force", "--debug", "--version", self.version]);
+        command.args(["install", self.package, "--locked", "--force", "--version", self.version]);
+        if build == Build::Quick {
+            command.arg("--debug");
+        }
         // The tool is built in a folder of its own, not in the workspace's.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env_remove("CARGO_TARGET_DIR");
         run(command.args(options).arg("--root").arg(root))

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::process::{self, CratesIo, Workspace};
+use crate::process::{self, Build, CratesIo, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -81,9 +81,9 @@ impl<'a> Release<'a> {
     /// Tools of crates.io, in the folder that clones share.
     pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
         let tools = self.tools();
-        parts::CARGO_DEB.install(&tools, &[])?;
+        parts::CARGO_DEB.install(&tools, Build::Quick, &[])?;
         if components {
-            parts::CYCLONEDX.install(&tools, &[])?;
+            parts::CYCLONEDX.install(&tools, Build::Quick, &[])?;
         }
         Ok(())
     }

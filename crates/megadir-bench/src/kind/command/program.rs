@@ -85,7 +85,7 @@ fn version(_program: &Path) -> Option<String> {
     None
 }
 
-/// First line of `--version`, on standard error if there is none on standard output.
+/// Version line of what `--version` prints, on standard error if there is none on standard output.
 ///
 /// Programs write their version to either stream, and some ignore the option and wait for input or run their
 /// work. So the input is empty, the outputs are files in memory that cannot block, and a program that is not
@@ -99,7 +99,6 @@ fn version(program: &Path) -> Option<String> {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     const WITHIN: Duration = Duration::from_secs(2);
-    const LETTERS_MAX: usize = 120;
     let memory = || rustix::fs::memfd_create("version", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
     let mut outputs = [memory().ok()?, memory().ok()?];
     let mut command = Command::new(program);
@@ -122,11 +121,39 @@ fn version(program: &Path) -> Option<String> {
     let first = |outputs: &mut File| {
         let mut text = Vec::new();
         outputs.rewind().and_then(|()| outputs.take(4096).read_to_end(&mut text)).ok()?;
-        let text = String::from_utf8_lossy(&text);
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        let plain = line.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX);
-        Some(plain.collect::<String>())
+        version_line(&String::from_utf8_lossy(&text))
     };
     let [output, errors] = &mut outputs;
     first(output).or_else(|| first(errors))
+}
+
+/// The first line with a number, else the first: some programs (eza) print what they are before their version.
+#[cfg(target_os = "linux")]
+fn version_line(text: &str) -> Option<String> {
+    const LETTERS_MAX: usize = 120;
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let has_number = |line: &&str| line.contains(|letter: char| letter.is_ascii_digit());
+    let line = lines().find(has_number).or_else(|| lines().next())?;
+    Some(line.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX).collect())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_with_the_number_is_the_version() {
+        let of = |text: &str| version_line(text);
+        assert_eq!(
+            of("eza - A modern replacement for ls\nv0.23.5 [+git]\n"),
+            Some("v0.23.5 [+git]".to_owned())
+        );
+        assert_eq!(
+            of("\nls (GNU coreutils) 9.10\nCopyright (C) 2026\n"),
+            Some("ls (GNU coreutils) 9.10".to_owned())
+        );
+        assert_eq!(of("Version:\t v5.36.1\n"), Some("Version: v5.36.1".to_owned()));
+        assert_eq!(of("a program\nof somebody\n"), Some("a program".to_owned()));
+        assert_eq!(of("\n\n"), None);
+    }
 }

@@ -163,11 +163,28 @@ fn conditions(published: &Published) -> String {
     let state = if published.cached() { "Cached" } else { "Mounted again before each run" };
     format!(
         "{state}, on {kind}; {} of fresh processes in random order; trees have 1000 files in each directory; \
-         {} processors, {kernel}. Record: {}/.",
+         {} processors, {kernel}. Compared: {}. Record: {}/.",
         published.size(),
         machine.processors,
+        versions(published.plan()).join(", "),
         published.folder,
     )
+}
+
+/// Each other program with its version, in the order of the study.
+fn versions(plan: &Plan) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    for arm in &plan.arms {
+        let Work::Command(work) = &arm.work else { continue };
+        let program = work.program();
+        let number = work.version.as_deref().and_then(number_in);
+        let Some(number) = number.filter(|_| program != "{megadir}") else { continue };
+        let named = format!("{program} {number}");
+        if !versions.contains(&named) {
+            versions.push(named);
+        }
+    }
+    versions
 }
 
 /// Tasks with their comparisons.
@@ -175,16 +192,23 @@ fn tasks(published: &Published) -> impl Iterator<Item = (&'static str, &Comparis
     TASKS.iter().filter_map(|(group, task)| Some((*task, published.comparison(group)?)))
 }
 
-/// Name of an arm, with the version of its program if the record has two programs of that kind.
+/// Name of an arm, with the version of its program.
 fn versioned(planned: &Arm, name: String) -> String {
     let version = match &planned.work {
-        Work::Command(work) if name.starts_with("fd") => work.version.as_ref(),
+        Work::Command(work) if work.program() != "{megadir}" => work.version.as_deref(),
         _ => None,
     };
-    match version.and_then(|version| version.split(' ').nth(1)) {
+    match version.and_then(number_in) {
         Some(number) => format!("{name} ({number})"),
         None => name,
     }
+}
+
+/// `9.10` from `ls (GNU coreutils) 9.10`, `0.23.5` from `v0.23.5 [+git]`.
+fn number_in(version: &str) -> Option<&str> {
+    let is_number =
+        |word: &&str| word.starts_with(|letter: char| letter.is_ascii_digit()) && word.contains('.');
+    version.split_whitespace().map(|word| word.trim_start_matches('v')).find(is_number)
 }
 
 /// Picture for the README: the programs that list the names of one directory.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::ci::emulated::debian::Tree;
+use crate::debian::Tree;
 use crate::{files, process};
 
 /// Its QEMU runs every kernel.

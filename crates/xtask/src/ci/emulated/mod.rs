@@ -6,7 +6,6 @@
 //!                                               -> Report: results, failures, tests that this kernel cannot run
 //! ```
 
-mod debian;
 mod machine;
 mod root;
 
@@ -16,9 +15,9 @@ use std::time::Duration;
 
 use crate::ci::stage::{Context, Report};
 use crate::ci::suites;
+use crate::debian::{self, Tree};
 use crate::files;
 use crate::process::Workspace;
-use debian::Tree;
 use machine::Machine;
 use root::Root;
 

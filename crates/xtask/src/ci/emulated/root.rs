@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::emulated::debian::{Tree, loader};
+use crate::debian::{Tree, loader};
 use crate::files::{self, cannot, link, write};
 use crate::process;
 

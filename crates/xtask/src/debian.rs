@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Tree::unpack: apt-get (own configuration) -> *.deb -> dpkg-deb | tar -> folder -> .contents, written last
+//! newest:       apt-get (own configuration) --print-uris -> versions
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -34,11 +35,11 @@ const UNUSED: &[&str] = &[
 
 const UNUSED_FOLDERS: &[&str] = &["doc", "info", "locale", "man"];
 
-pub(super) struct Tree {
-    pub(super) folder: PathBuf,
+pub(crate) struct Tree {
+    pub(crate) folder: PathBuf,
 }
 
-pub(super) fn lacking() -> Option<String> {
+pub(crate) fn lacking() -> Option<String> {
     let tool = TOOLS.iter().find(|(tool, _)| process::find_tool(tool).is_none());
     let tool = tool.map(|(tool, package)| format!("no {tool} (package {package})"));
     tool.or_else(|| {
@@ -50,7 +51,7 @@ impl Tree {
     /// Does nothing if an earlier run did.
     /// A list of packages that changed is unpacked again as a whole, since files of a package that was
     /// removed from the list would stay.
-    pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
+    pub(crate) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
         let contents = format!("{release}: {}", packages.join(" "));
         let tree = Self { folder: folder.to_owned() };
         if std::fs::read_to_string(tree.mark()).is_ok_and(|known| known == contents) {
@@ -76,13 +77,13 @@ impl Tree {
     }
 
     /// Has the names of the packages; written after all else.
-    pub(super) fn mark(&self) -> PathBuf {
+    pub(crate) fn mark(&self) -> PathBuf {
         self.folder.join(".contents")
     }
 
     /// With the tree's libraries. Some programs act by the name they are called by.
     /// Programs of another release need the loader and the libraries of their tree.
-    pub(super) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
+    pub(crate) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
         let libraries = self.folder.join("usr/lib/x86_64-linux-gnu");
         let mut command = Command::new(loader(&libraries)?);
         command.arg("--library-path").arg(&libraries).args(["--argv0", name]).arg(self.folder.join(program));
@@ -91,7 +92,7 @@ impl Tree {
 }
 
 /// Before Debian 12 its name contains the version.
-pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
+pub(crate) fn loader(libraries: &Path) -> Result<PathBuf, String> {
     let is_loader = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ld-linux") || name.starts_with("ld-2")
@@ -100,11 +101,32 @@ pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("no ld-linux-x86-64.so.2 in {}", libraries.display()))
 }
 
+fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), String> {
+    let apt = updated(folder, release)?;
+    let words = ["--yes", "--no-install-recommends", "--download-only", "install"];
+    process::output(apt().args(words).args(packages)).map(drop).map_err(unreachable)
+}
+
+/// Versions of packages in a release, without Debian's own revision.
+pub(crate) fn newest(folder: &Path, release: &str, packages: &[&str]) -> Result<Vec<String>, String> {
+    let apt = updated(folder, release)?;
+    let printed =
+        process::output(apt().args(["--print-uris", "download"]).args(packages)).map_err(unreachable)?;
+    let version = |package: &&str| {
+        let file = printed.split_whitespace().find_map(|word| word.strip_prefix(&format!("{package}_")));
+        let version = file.and_then(|file| file.split(['-', '+', '_']).next()).map(str::to_owned);
+        version.ok_or_else(|| format!("no version of {package} in Debian {release}"))
+    };
+    packages.iter().map(version).collect()
+}
+
+/// Calls of apt-get after an update of the lists in `folder`.
+///
 /// apt with a configuration of its own in a folder: neither this system's sources nor its state are read or
 /// changed, no lock and no root are needed, and signatures are checked as usual. Without `Error-Mode=any`,
 /// `update` succeeds although a mirror cannot be reached, and the failure would be reported as a missing
 /// package.
-fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), String> {
+fn updated(folder: &Path, release: &str) -> Result<impl Fn() -> Command, String> {
     for part in ["lists/partial", "archives/partial"] {
         files::create_folder(&folder.join(part))?;
     }
@@ -120,7 +142,7 @@ fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), Strin
         ("APT::Architecture", "amd64".into()),
         ("Debug::NoLocking", "1".into()),
     ];
-    let apt = || {
+    let apt = move || {
         let mut command = Command::new("apt-get");
         command.args(["-qq", "-o", "APT::Sandbox::User="]);
         for (name, value) in &options {
@@ -128,13 +150,14 @@ fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), Strin
         }
         command
     };
-    let unreachable = |message: String| {
-        let reason = message.lines().find(|line| line.starts_with("E: ")).or(message.lines().next());
-        format!("no packages from {}: {}", mirror(), reason.unwrap_or_default())
-    };
     process::output(apt().args(["-o", "APT::Update::Error-Mode=any", "update"])).map_err(unreachable)?;
-    let words = ["--yes", "--no-install-recommends", "--download-only", "install"];
-    process::output(apt().args(words).args(packages)).map(drop).map_err(unreachable)
+    Ok(apt)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn unreachable(message: String) -> String {
+    let reason = message.lines().find(|line| line.starts_with("E: ")).or(message.lines().next());
+    format!("no packages from {}: {}", mirror(), reason.unwrap_or_default())
 }
 
 /// This machine's mirror, if it is one of Debian.

@@ -1,10 +1,15 @@
 //! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study `peers`. A missing program is left out of
 //! the study, with a note. `--published` makes the records and pages of the repository again.
 //!
-//! Programs are installed in fixed versions into `target/tools`, and are found before the system's.
+//! ```text
+//! Args -> peers::install -> study `peers` by megadir -> target/speed/NAME.jsonl -> records/ -> pages
+//!      -> peers::check (--check): programs with a newer version
+//! ```
+
+mod peers;
 
 use crate::files;
-use crate::process::{self, CratesIo, Workspace};
+use crate::process::{self, Workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,6 +22,14 @@ struct Publication {
     options: &'static str,
     /// Default number of files and rounds, if not the study's.
     size: &'static str,
+}
+
+impl Publication {
+    /// Name of the folder without its date.
+    fn name(&self) -> &'static str {
+        let date_and_name = self.folder.trim_start_matches("records/");
+        date_and_name.splitn(4, '-').last().unwrap_or(date_and_name)
+    }
 }
 
 /// Nine rounds suffice for intervals in groups of eight programs.
@@ -52,25 +65,19 @@ static PUBLICATIONS: &[Publication] = &[
 const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
 const PAGES_TEST: &str = "pages::compared::comparisons_on_pages_equal_their_records";
 
-/// Other peers of the study come from the distribution.
-static PEERS: &[CratesIo] = &[
-    CratesIo { package: "fd-find", program: "fd", version: "10.5.0" },
-    CratesIo { package: "rmz", program: "rmz", version: "3.2.1" },
-    CratesIo { package: "eza", program: "eza", version: "0.23.5" },
-    CratesIo { package: "du-dust", program: "dust", version: "1.2.7" },
-    CratesIo { package: "dua-cli", program: "dua", version: "2.32.2" },
-    CratesIo { package: "diskus", program: "diskus", version: "0.9.0" },
-    CratesIo { package: "parallel-disk-usage", program: "pdu", version: "0.24.0" },
-];
-
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Install nothing: measure with the programs that are present
     #[arg(long)]
     installed: bool,
-    /// Make the published records again, and the pages that show them; options replace the numbers of files and rounds
-    #[arg(long)]
-    published: bool,
+    /// Make published records again, and the pages that show them; options replace the numbers of files and rounds
+    ///
+    /// Without names, all of them: peers, peers-uncached, usage-tree, usage-flat, usage-tree-uncached, usage-flat-uncached.
+    #[arg(long, value_name = "NAME,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
+    published: Option<Vec<String>>,
+    /// Only print the programs that have a newer version than the compared one; fails if there are any
+    #[arg(long, conflicts_with_all = ["installed", "published", "options"])]
+    check: bool,
     /// Options of `megadir bench run peers` [default: --fs ext4,xfs,btrfs --cache warm,fs-cold]
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
@@ -78,17 +85,19 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
-    process::run(&mut workspace.cargo(&["build", "--release", "--locked", "--package", "megadir-cli"]))?;
     let tools = workspace.target.join("tools");
-    if !args.installed {
-        for peer in PEERS {
-            // One program that does not build must not prevent the comparison of the others.
-            if let Err(why) = peer.install(&tools, &[]) {
-                eprintln!("xtask: {} is not installed: {why}", peer.program);
-            }
-        }
+    if args.check {
+        return match peers::check(&tools)? {
+            0 => Ok(()),
+            newer => Err(format!("{newer} programs of the comparison have a newer version")),
+        };
     }
-    let folder = tools.join("bin");
+    let chosen = args.published.as_deref().map(chosen).transpose()?;
+    process::run(&mut workspace.cargo(&["build", "--release", "--locked", "--package", "megadir-cli"]))?;
+    let folder = match args.installed {
+        true => tools.join("peers/bin"),
+        false => peers::install(&tools)?,
+    };
     link_interpreter(&folder)?;
     let path = before_path(folder)?;
     let study = || {
@@ -100,32 +109,42 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         true => otherwise.split_whitespace().map(str::to_owned).collect(),
         false => args.options.clone(),
     };
-    if args.published {
-        publish(&workspace, &study, &given)
-    } else {
-        process::run(study().args(given(OPTIONS)))
+    match chosen {
+        Some(chosen) => publish(&workspace, &chosen, &study, &given),
+        None => process::run(study().args(given(OPTIONS))),
     }
+}
+
+/// Publications by their names; all without one.
+fn chosen(names: &[String]) -> Result<Vec<&'static Publication>, String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    if let Some(name) = names.iter().find(|name| PUBLICATIONS.iter().all(|of| of.name() != **name)) {
+        let known: Vec<&str> = PUBLICATIONS.iter().map(Publication::name).collect();
+        return Err(format!("--published={name}: no such record (known: {})", known.join(", ")));
+    }
+    Ok(PUBLICATIONS.iter().filter(|of| names.is_empty() || names.contains(&of.name())).collect())
 }
 
 fn publish(
     workspace: &Workspace,
+    publications: &[&Publication],
     study: &dyn Fn() -> Command,
     size: &dyn Fn(&str) -> Vec<String>,
 ) -> Result<(), String> {
     let folder = workspace.target.join("speed");
     files::recreate_folder(&folder)?;
-    let record = |place: usize| folder.join(format!("record{place}.jsonl"));
-    for (place, publication) in PUBLICATIONS.iter().enumerate() {
+    let record = |publication: &Publication| folder.join(format!("{}.jsonl", publication.name()));
+    for publication in publications {
         let mut run = study();
         run.args(["--fs", "ext4"]).args(publication.options.split(' ')).args(size(publication.size));
         // A seed of its own for all publications, and no names of this machine.
-        run.args(["--seed", "1", "--share", "--output"]).arg(record(place));
+        run.args(["--seed", "1", "--share", "--output"]).arg(record(publication));
         process::run(run.current_dir(&folder))?;
     }
     // Copied when all runs are done, so that an interrupted publication changes nothing.
-    for (place, publication) in PUBLICATIONS.iter().enumerate() {
+    for publication in publications {
         let published = workspace.root.join(publication.folder);
-        files::copy(&record(place), &published.join("record.jsonl"))?;
+        files::copy(&record(publication), &published.join("record.jsonl"))?;
     }
     process::run(workspace.cargo(&PAGES).env("MEGADIR_BLESS", "1"))
 }
@@ -168,7 +187,7 @@ mod tests {
 
     #[test]
     fn published_records_are_the_ones_that_the_pages_show() {
-        let pages = include_str!("../../megadir-cli/tests/it/pages/compared.rs");
+        let pages = include_str!("../../../megadir-cli/tests/it/pages/compared.rs");
         for Publication { folder, .. } in PUBLICATIONS {
             assert!(pages.contains(&format!("\"{folder}\"")), "{folder}");
         }
@@ -183,10 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn every_program_that_is_installed_is_in_the_study() {
-        let study = include_str!("../../../studies/peers.toml");
-        for CratesIo { program, .. } in PEERS {
-            assert!(study.contains(&format!("run = \"{program} ")), "{program}");
-        }
+    fn publications_are_chosen_by_name_and_unknown_names_are_refused() {
+        let names = |given: &str| -> Result<Vec<&str>, String> {
+            let args = Cli::parse_from(["speed", given]).args;
+            Ok(chosen(&args.published.unwrap())?.iter().map(|of| of.name()).collect())
+        };
+        assert_eq!(names("--published").unwrap().len(), PUBLICATIONS.len());
+        assert_eq!(names("--published=peers,usage-flat").unwrap(), ["peers", "usage-flat"]);
+        assert!(names("--published=peer").unwrap_err().contains("peers-uncached"));
     }
 }
