@@ -37,18 +37,18 @@ pub struct BuiltIn {
 
 /// To add one, create a file in `studies/` and add a line here.
 pub static BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
-    BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
-    BuiltIn { name: "attributes", text: include_str!("../../../../studies/attributes.toml") },
-    BuiltIn { name: "stat-or-list", text: include_str!("../../../../studies/stat-or-list.toml") },
-    BuiltIn { name: "fill", text: include_str!("../../../../studies/fill.toml") },
-    BuiltIn { name: "layout", text: include_str!("../../../../studies/layout.toml") },
-    BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
-    BuiltIn { name: "mdtest-easy", text: include_str!("../../../../studies/mdtest-easy.toml") },
-    BuiltIn { name: "mdtest-hard", text: include_str!("../../../../studies/mdtest-hard.toml") },
-    BuiltIn { name: "remove", text: include_str!("../../../../studies/remove.toml") },
-    BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
-    BuiltIn { name: "peers", text: include_str!("../../../../studies/peers.toml") },
+    BuiltIn { name: "listing", text: include_str!("../../studies/listing.toml") },
+    BuiltIn { name: "lookup", text: include_str!("../../studies/lookup.toml") },
+    BuiltIn { name: "attributes", text: include_str!("../../studies/attributes.toml") },
+    BuiltIn { name: "stat-or-list", text: include_str!("../../studies/stat-or-list.toml") },
+    BuiltIn { name: "fill", text: include_str!("../../studies/fill.toml") },
+    BuiltIn { name: "layout", text: include_str!("../../studies/layout.toml") },
+    BuiltIn { name: "smallfile", text: include_str!("../../studies/smallfile.toml") },
+    BuiltIn { name: "mdtest-easy", text: include_str!("../../studies/mdtest-easy.toml") },
+    BuiltIn { name: "mdtest-hard", text: include_str!("../../studies/mdtest-hard.toml") },
+    BuiltIn { name: "remove", text: include_str!("../../studies/remove.toml") },
+    BuiltIn { name: "limits", text: include_str!("../../studies/limits.toml") },
+    BuiltIn { name: "peers", text: include_str!("../../studies/peers.toml") },
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -13,7 +13,7 @@ const MORE: u64 = 12_000;
 fn look_ups(on: &Recipe, directory: &Path) -> Result<(String, serde_json::Value), String> {
     let mount = Mount::make(on)?;
     let below = mount.path();
-    let own = include_str!("../../../../studies/lookup.toml");
+    let own = include_str!("../../../megadir-bench/studies/lookup.toml");
     // Keep rounds valid on a shared machine.
     let own = own.replacen("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999", 1);
     std::fs::write(directory.join("own.toml"), own).expect("writable");

@@ -39,7 +39,7 @@ fn forbidden_or_unavailable_cache_states_are_refused_before_writing() {
 
 /// A study of one workload with two cold and two warm arms.
 fn study(directory: &Path) -> String {
-    let own = include_str!("../../../../studies/lookup.toml");
+    let own = include_str!("../../../megadir-bench/studies/lookup.toml");
     let own = own.replacen("presence = [\"present\", \"absent\"]", "presence = [\"present\"]", 1);
     let own = own.replacen("keys = [\"fixed\", \"random\", \"zipf\"]", "keys = [\"random\"]", 1);
     // Keep rounds valid on a shared machine.

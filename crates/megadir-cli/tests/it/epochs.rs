@@ -31,7 +31,7 @@ const RUN: [&str; 16] = [
 
 /// Creates a directory with a study of listings that warms up briefly and voids no round.
 fn scratch() -> tempfile::TempDir {
-    let text = include_str!("../../../../studies/listing.toml");
+    let text = include_str!("../../../megadir-bench/studies/listing.toml");
     let text = text.replace("warm_up_s_max = 10", "warm_up_s_max = 0");
     let text = text.replace("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999");
     let scratch = tempfile::tempdir().expect("a directory");

@@ -312,7 +312,7 @@ fn named_pipes_with_another_end_are_read_and_written() {
     let at = scratch.path();
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-23-usage-tree/record.jsonl");
     fs::copy(record, at.join("r.jsonl")).unwrap();
-    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/listing.toml");
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-bench/studies/listing.toml");
     fs::copy(study, at.join("s.toml")).unwrap();
     shell(at, "mkfifo p q.toml").quiet();
     for line in [

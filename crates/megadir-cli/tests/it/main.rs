@@ -85,6 +85,8 @@ mod peers;
 #[cfg(target_os = "linux")]
 mod progress;
 #[cfg(target_os = "linux")]
+mod released_formats;
+#[cfg(target_os = "linux")]
 mod remove;
 #[cfg(target_os = "linux")]
 mod replay;

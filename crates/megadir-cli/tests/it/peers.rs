@@ -13,7 +13,7 @@ use megadir_testkit::require::{full, have};
 
 use crate::support::{megadir, notes};
 
-const STUDY: &str = include_str!("../../../../studies/peers.toml");
+const STUDY: &str = include_str!("../../../megadir-bench/studies/peers.toml");
 /// Installed programs of the test; the study's other programs are missing.
 const INSTALLED: [&str; 7] = ["ls", "find", "du", "rm", "mkdir", "wc", "cut"];
 

@@ -76,7 +76,7 @@ fn no_option_fails_with_a_parser_message() {
 #[test]
 fn a_study_file_is_refused_in_plain_words() {
     let directory = tempfile::tempdir().expect("a directory");
-    let study = include_str!("../../../../studies/listing.toml");
+    let study = include_str!("../../../megadir-bench/studies/listing.toml");
     for (from, to, words) in [
         ("name = ", "nam = ", "unknown key 'nam': did you mean 'name'?"),
         ("[rules]", "[rules]\nsurprise = 1", "unknown key 'surprise'"),

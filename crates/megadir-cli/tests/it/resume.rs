@@ -21,7 +21,7 @@ const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", 
 
 /// Creates a directory for the run with a study of look-ups that warms up briefly and voids no round.
 fn scratch() -> tempfile::TempDir {
-    let study = include_str!("../../../../studies/lookup.toml");
+    let study = include_str!("../../../megadir-bench/studies/lookup.toml");
     let (head, sizes) = study.split_once("[size.quick]").expect("sizes");
     let (_, others) = sizes.split_once("[size.default]").expect("sizes");
     let quick = "[size.quick]\nentries = 500\nrounds = 12\n";

@@ -21,8 +21,8 @@ fn scratch(study: &str) -> tempfile::TempDir {
     scratch
 }
 
-const LISTING: &str = include_str!("../../../../studies/listing.toml");
-const LOOKUP: &str = include_str!("../../../../studies/lookup.toml");
+const LISTING: &str = include_str!("../../../megadir-bench/studies/listing.toml");
+const LOOKUP: &str = include_str!("../../../megadir-bench/studies/lookup.toml");
 
 fn runs(directory: &Path, words: &[&str], expected: i32) -> (String, String) {
     let (code, text, complaint) = megadir(directory, words);

@@ -19,8 +19,8 @@ const OF_THE_SOURCE: [&str; 6] = [
 fn run(study: &str, words: &[&str]) -> (String, String, String) {
     let here = tempfile::tempdir().unwrap();
     let text = match study {
-        "attributes" => include_str!("../../../../studies/attributes.toml"),
-        _ => include_str!("../../../../studies/lookup.toml"),
+        "attributes" => include_str!("../../../megadir-bench/studies/attributes.toml"),
+        _ => include_str!("../../../megadir-bench/studies/lookup.toml"),
     };
     assert!(text.contains("warm_up_s_max = 10"));
     let short = text.replace("warm_up_s_max = 10", "warm_up_s_max = 1");

@@ -25,7 +25,7 @@ fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
 #[test]
 fn asking_for_some_files_is_held_against_listing_all() {
     let (code, report, complaint) =
-        run("stat-or-list", include_str!("../../../../studies/stat-or-list.toml"));
+        run("stat-or-list", include_str!("../../../megadir-bench/studies/stat-or-list.toml"));
     assert_eq!(code, Some(0), "{complaint}");
     // Both all 40 names and a single one were looked up, and each block found the expected number.
     assert!(report.contains("100 %") && report.contains("break-even"), "{report}");
@@ -34,7 +34,7 @@ fn asking_for_some_files_is_held_against_listing_all() {
 
 #[test]
 fn trees_are_removed_by_a_loop_and_by_the_library() {
-    let (code, report, complaint) = run("remove", include_str!("../../../../studies/remove.toml"));
+    let (code, report, complaint) = run("remove", include_str!("../../../megadir-bench/studies/remove.toml"));
     assert_eq!(code, Some(0), "{complaint}");
     assert!(report.contains("library, 4 workers") && report.contains("plain loop"), "{report}");
     assert!(complaint.contains("rm -rf needs Linux"), "{complaint}");
@@ -42,7 +42,7 @@ fn trees_are_removed_by_a_loop_and_by_the_library() {
 
 #[test]
 fn a_directory_that_is_never_full_is_not_filled() {
-    let (code, report, complaint) = run("limits", include_str!("../../../../studies/limits.toml"));
+    let (code, report, complaint) = run("limits", include_str!("../../../megadir-bench/studies/limits.toml"));
     assert_eq!((code, report.as_str()), (Some(3), ""), "{complaint}");
     assert!(complaint.contains("have no index that fills up"), "{complaint}");
 }

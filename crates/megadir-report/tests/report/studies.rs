@@ -17,7 +17,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn no_source_names_a_study() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut studies, mut sources) = (Vec::new(), Vec::new());
-    files(&root.join("../../studies"), &mut studies);
+    files(&root.join("../megadir-bench/studies"), &mut studies);
     files(&root.join("src"), &mut sources);
     assert!(studies.len() > 8 && sources.len() > 50, "{} and {}", studies.len(), sources.len());
     for source in sources {

@@ -40,9 +40,9 @@ pub(crate) static DEFERRED: &[Deferred] = &[
     row("cross", Rule::Long, "ten minutes in QEMU's user mode"),
     row("fuzz", Rule::Long, "an hour a target; the seeds run as tests in every run"),
     row(
-        "static program, offline source, components",
+        "static program, offline source, components, crates compiled from their packages",
         Rule::Long,
-        "builds for another C library; the Debian package is installed and tried in every run",
+        "builds for another C library, and once more; the Debian package is installed and tried, and the crates are packed, in every run",
     ),
     row("studies at full size", Rule::Long, "hours; every study runs at its quick size in every run"),
     row("pages beyond six in the browser", Rule::Long, "a page of each kind is checked in every run"),

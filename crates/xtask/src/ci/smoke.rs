@@ -47,9 +47,9 @@ const WARMED: [&str; 5] = ["attributes", "listing", "lookup", "peers", "stat-or-
 const SIDE_BY_SIDE: [&str; 4] = [COLD, "--quick", "--fs", "ext2,ext4,tmpfs"];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
-    let studies = studies(&context.root("studies"))?;
+    let studies = studies(&context.root("crates/megadir-bench/studies"))?;
     if studies.is_empty() {
-        return Err("no study in studies/".into());
+        return Err("no study in crates/megadir-bench/studies/".into());
     }
     let binary = context.program()?;
     if !has_command(&binary, &["bench", "run", "--help"]) {

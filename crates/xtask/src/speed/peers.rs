@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_program_that_is_installed_is_in_the_study() {
-        let study = include_str!("../../../../studies/peers.toml");
+        let study = include_str!("../../../megadir-bench/studies/peers.toml");
         let programs = CRATES.iter().map(|peer| peer.program);
         for program in programs.chain(DEBIAN.iter().flat_map(|peer| peer.programs).copied()) {
             let calls = [format!("\"{program} "), format!("'{program} "), format!("| {program} ")];

@@ -202,7 +202,7 @@ fn bare() -> Request<'static> {
 
 #[test]
 fn a_study_may_name_its_states() {
-    let text = include_str!("../../../../../studies/lookup.toml").replacen(
+    let text = include_str!("../../../studies/lookup.toml").replacen(
         "rounds = 30",
         "rounds = 30\ncache = [\"warm\", \"vfs-cold\"]",
         1,

@@ -301,7 +301,7 @@ fn comparisons_on_pages_equal_their_records() {
 
 #[test]
 fn every_group_of_the_study_has_words() {
-    let study = read(&root().join("studies/peers.toml"));
+    let study = read(&root().join("crates/megadir-bench/studies/peers.toml"));
     let named = study.split("[[command.groups]]").skip(1).map(|group| {
         group
             .lines()

@@ -62,7 +62,7 @@ fn study(text: &mut String, study: &Study) {
     };
     let _ = write!(
         text,
-        "\n## `{name}`\n\n**{}**\n\nSource: {source}. File: [{name}.toml](../../studies/{name}.toml).\n\n",
+        "\n## `{name}`\n\n**{}**\n\nSource: {source}. File: [{name}.toml](../../crates/megadir-bench/studies/{name}.toml).\n\n",
         meta.question,
     );
     let sizes = [("quick", &study.sizes.quick), ("default", &study.sizes.default)];

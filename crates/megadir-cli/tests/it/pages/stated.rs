@@ -98,7 +98,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "METHODOLOGY.md",
         "the hypervisor took more than 2 % of its time",
-        Text("studies/listing.toml", "stolen_fraction_max = 0.02"),
+        Text("crates/megadir-bench/studies/listing.toml", "stolen_fraction_max = 0.02"),
     ),
     (
         "METHODOLOGY.md",
@@ -242,13 +242,13 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/bench.md",
         "files of 3901 bytes in one directory",
-        Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
+        Text("crates/megadir-bench/studies/mdtest-hard.toml", "size_bytes = 3901"),
     ),
     ("docs/mpi.md", "50 µs a file are 20 000 files per second", Arithmetic),
     (
         "docs/mpi.md",
         "hard: files of 3901 bytes, all processes",
-        Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
+        Text("crates/megadir-bench/studies/mdtest-hard.toml", "size_bytes = 3901"),
     ),
     (
         "docs/mpi.md",
@@ -275,12 +275,12 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/answers/attributes.md",
         "`FindFirstFileEx` was up to 205 times",
-        Text("studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
+        Text("crates/megadir-bench/studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
     ),
     (
         "docs/answers/attributes.md",
         "`GetFileInformationByHandleEx` up to 128 times as fast as",
-        Text("studies/attributes.toml", "value = 128,"),
+        Text("crates/megadir-bench/studies/attributes.toml", "value = 128,"),
     ),
     (
         "docs/answers/attributes.md",
@@ -305,18 +305,22 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/answers/lookup.md",
         "NTFS: 2.666, 4.702 and 7.130 µs",
-        Text("studies/lookup.toml", "value = 7.130"),
+        Text("crates/megadir-bench/studies/lookup.toml", "value = 7.130"),
     ),
     (
         "docs/answers/layout.md",
         "took 2.2 s in one round and 90 s in another",
         Text(LAYOUT_1M, "| read as written, flat | 7 | 37.3 µs | [2.2, 90.2] |"),
     ),
-    ("docs/answers/layout.md", "| **not 7.8 times with up to", Text("studies/layout.toml", "value = 7.8")),
+    (
+        "docs/answers/layout.md",
+        "| **not 7.8 times with up to",
+        Text("crates/megadir-bench/studies/layout.toml", "value = 7.8"),
+    ),
     (
         "docs/answers/attributes.md",
         "`FindFirstFileEx` with `LARGE_FETCH` at 205 times",
-        Text("studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
+        Text("crates/megadir-bench/studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
     ),
     ("docs/answers/listing.md", "the time (there 7.7x)", Arithmetic),
     (
@@ -334,7 +338,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/answers/layout.md",
         "| reading flat is 7.8 times as fast as two levels deep |",
-        Text("studies/layout.toml", "value = 7.8"),
+        Text("crates/megadir-bench/studies/layout.toml", "value = 7.8"),
     ),
     (
         "docs/answers/listing.md",

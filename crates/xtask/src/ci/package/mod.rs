@@ -89,7 +89,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Err(why) = release.install_tools(context.full) {
         return Ok(Report::not_run(format!("package: no tools: {}", first_line(&why))));
     }
-    let tried = if context.full {
+    let mut tried = if context.full {
         let packages = release.make(true)?;
         let mut tried = vec![
             ("Debian package", try_deb(&debian, &scratch, &packages.deb)),
@@ -102,6 +102,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         let deb = release.make_deb(&context.program()?)?;
         vec![("Debian package", try_deb(&debian, &scratch, &deb))]
     };
+    tried.push(("crates", try_crates(context)));
     let mut report = Report::default();
     for (part, tried) in tried {
         match tried {
@@ -126,6 +127,23 @@ fn try_deb(debian: &Path, scratch: &Path, deb: &Path) -> Result<String, String> 
         return Err(format!("removing it left {left:?}"));
     }
     Ok(format!("{} steps in a new Debian, nothing left, {}", STEPS.len(), size(deb)))
+}
+
+/// The packages of a registry, in their order. Only the long tier compiles each from what is in it.
+fn try_crates(context: &Context) -> Result<String, String> {
+    let mut command = context.cargo(&["package", "--workspace", "--offline", "--allow-dirty"]);
+    // They are for this repository alone.
+    command.args(["--exclude=xtask", "--exclude=megadir-testkit"]);
+    if !context.full {
+        command.arg("--no-verify");
+    }
+    let (_, printed) = process::outputs(&mut command)?;
+    let packed = printed.lines().filter(|line| line.trim_start().starts_with("Packaged ")).count();
+    let compiled = if context.full { ", each compiled alone" } else { "" };
+    match packed {
+        0 => Err(format!("`cargo package` packed nothing: {}", first_line(&printed))),
+        _ => Ok(format!("{packed} packages{compiled}")),
+    }
 }
 
 fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
