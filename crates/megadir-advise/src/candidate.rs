@@ -164,12 +164,14 @@ fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
 /// Number of files and writers, and the operations. The limits hold the names' lengths and the files' sizes.
 ///
 /// `churn` is `true` if files come and go. It lowers the planned size of a directory, since ext4 never
-/// merges the leaves of its index.
+/// merges the leaves of its index. `rotating` is `true` if they lie on a rotating disk, where the number of
+/// seeks decides and a measurement of cached files does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub files: u64,
     pub writers: u32,
     pub churn: bool,
+    pub rotating: bool,
     pub pattern: Pattern,
 }
 

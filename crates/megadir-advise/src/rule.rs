@@ -5,6 +5,7 @@
 //! ```text
 //!  limits of this file system   no-index, too-full, limit-unknown      cannot be measured with few files
 //!  limits of other programs     too-many-for-tools
+//!  the disk                     rotating-disk                          the measurement is of cached files
 //!  measurement                  measured-slower, -faster, -same        only if every operation is decided
 //!  knowledge                    several-writers                        only if nothing was measured or decided
 //!  default                      fits
@@ -86,6 +87,13 @@ pub static RULES: &[Rule] = &[
         recommends: Recommendation::Hashed,
         rests_on_limits: true,
         reason: "programs that hold all names of a directory in memory (ls, shells, find) take gigabytes beyond 10 million",
+    },
+    Rule {
+        name: "rotating-disk",
+        applies: |case| case.question.rotating,
+        recommends: Recommendation::Flat,
+        rests_on_limits: true,
+        reason: "they fit one directory, and on a rotating disk each further directory costs seeks when it is not cached",
     },
     Rule {
         name: "measured-slower",
@@ -219,8 +227,20 @@ mod tests {
         new_dir: &NewDir,
         measured: Option<&Measured>,
     ) -> &'static str {
-        let question = Question { files, writers, churn: false, pattern };
+        let question = Question { files, writers, churn: false, rotating: false, pattern };
         decide(&Case { question: &question, new_dir, measured }).name
+    }
+
+    fn rule_on_rotating_disk(files: u64, new_dir: &NewDir, measured: Option<&Measured>) -> &'static str {
+        let question = Question { files, writers: 1, churn: false, rotating: true, pattern: Pattern::Mixed };
+        decide(&Case { question: &question, new_dir, measured }).name
+    }
+
+    #[test]
+    fn seeks_outweigh_measurements_but_not_limits() {
+        let faster = measured((0.5, FASTER), (0.5, FASTER));
+        assert_eq!(rule_on_rotating_disk(1_000_000, &bounded(100_000), Some(&faster)), "too-full");
+        assert_eq!(rule_on_rotating_disk(1_000_000, &bounded(20_000_000), Some(&faster)), "rotating-disk");
     }
 
     #[test]
@@ -235,6 +255,7 @@ mod tests {
             rule(20_000_001, 1, Pattern::Mixed, &easy, None),
             rule(200_000, 1, Pattern::Mixed, &new_dir(Capacity::Unknown), None),
             rule(10_000_001, 1, Pattern::Mixed, &easy, None),
+            rule_on_rotating_disk(1_000_000, &easy, Some(&faster)),
             rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&slower)),
             rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&faster)),
             rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&same)),

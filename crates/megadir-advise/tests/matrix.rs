@@ -24,7 +24,7 @@ fn answer(limits: &Limits, question: &Question) -> Advice {
 }
 
 fn question(files: u64, writers: u32, churn: bool) -> Question {
-    Question { files, writers, churn, pattern: Pattern::Mixed }
+    Question { files, writers, churn, rotating: false, pattern: Pattern::Mixed }
 }
 
 /// Returns the answers for all numbers of files, one writer and four, with and without churn.
@@ -170,7 +170,8 @@ fn directories_that_are_searched_name_by_name_are_spread_from_a_thousand_files_o
         let new_dir = NewDir::of(&limits, false);
         assert_eq!(new_dir.capacity, Capacity::Linear, "{file_system}");
         for (files, is_flat) in [(1_000, true), (1_001, false), (1_000_000, false), (50_000_000, false)] {
-            let question = Question { files, writers: 1, churn: false, pattern: Pattern::Mixed };
+            let question =
+                Question { files, writers: 1, churn: false, rotating: false, pattern: Pattern::Mixed };
             let all = candidates(&question, &new_dir, &[]);
             let advice = advise(&question, &limits, &all, None, false);
             assert_eq!(advice.layout.levels() == 0, is_flat, "{file_system}, {files}");

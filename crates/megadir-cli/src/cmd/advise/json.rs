@@ -28,6 +28,7 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
         "files_of_directory": of_directory,
         "writers": question.writers,
         "churn": question.churn,
+        "rotating": question.rotating,
         "pattern": question.pattern.name(),
         "name_bytes": {
             "mean": facts.names.value.mean(),

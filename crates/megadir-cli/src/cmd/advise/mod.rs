@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use megadir::Dir;
+use megadir::attribute_policy::is_rotating;
 use megadir::layout::Layout;
 use megadir::limits::{Assumptions, NameLengths};
 use megadir_advise::code::{Language, NoCode, snippet, transition};
@@ -65,6 +66,11 @@ pub(crate) struct Args {
     /// Assume that names come and go, as in a cache or a mail queue, instead of staying
     #[arg(long, help_heading = "Use")]
     churn: bool,
+    /// Disk below the files: rotating, where the number of seeks decides, or other [default: recognized]
+    ///
+    /// Rotating SCSI and ATA disks are recognized; virtual disks, network file systems and most RAID controllers hide them.
+    #[arg(long, value_name = "KIND", value_enum, help_heading = "Use")]
+    disk: Option<DiskKind>,
     /// Main operation of the program
     #[arg(long, value_name = "PATTERN", default_value = "mixed", value_parser = pattern())]
     #[arg(help_heading = "Use")]
@@ -78,7 +84,7 @@ pub(crate) struct Args {
     code: Option<Language>,
     /// Print the function for LAYOUT, e.g. digest:2, without measuring
     #[arg(long, value_name = "LAYOUT", requires = "code")]
-    #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "pattern", "time", "json", "report"])]
+    #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "disk", "pattern", "time", "json", "report"])]
     layout: Option<Layout>,
     /// With --code, also print functions that open and create files while they are moved from layout OLD
     ///
@@ -93,6 +99,12 @@ pub(crate) struct Args {
     /// Write an HTML page with charts of the measurement to this new file [default: advice.html]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "advice.html")]
     report: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum DiskKind {
+    Rotating,
+    Other,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -189,6 +201,7 @@ fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
         files: args.files.map_or_else(|| entries_now(args, &look), Ok)?,
         writers: args.writers.unwrap_or(1),
         churn: args.churn,
+        rotating: args.disk.map_or_else(|| is_rotating(&directory), |disk| disk == DiskKind::Rotating),
         pattern: args.pattern,
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);

@@ -46,6 +46,21 @@ fn advice_names_the_command_to_run() {
 }
 
 #[test]
+fn on_a_rotating_disk_few_directories_are_advised() {
+    let mount = require!(Mount::make(&TMPFS));
+    let files = ["--files", "1M", "--writers", "4", "--disk"];
+    let rotating = json(&mount.path(), &[&files[..], &["rotating"]].concat());
+    assert_eq!(
+        (&rotating["rule"], &rotating["rotating"]),
+        (&"rotating-disk".into(), &true.into()),
+        "{rotating}"
+    );
+    assert_eq!(rotating["flat"], true, "{rotating}");
+    let other = json(&mount.path(), &[&files[..], &["other"]].concat());
+    assert_eq!((&other["rule"], &other["rotating"]), (&"several-writers".into(), &false.into()), "{other}");
+}
+
+#[test]
 fn names_that_are_digests_need_no_other() {
     let mount = require!(Mount::make(&EXT4_1K));
     let place = mount.path();
