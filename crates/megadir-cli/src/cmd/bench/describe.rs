@@ -28,7 +28,7 @@ pub(super) fn describe(resolved: &Resolved) -> String {
         counted(files, "file", "files"),
         counted(inodes, "inode", "inodes"),
         sizes::text(space_bytes),
-        about(elapsed_ns),
+        time_of(plan, elapsed_ns),
     ));
     let rules = &plan.rules;
     let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
@@ -183,6 +183,12 @@ fn described(made: &Made, entries: u64) -> String {
         text.push_str(&format!(", aged by {aged_by} created among them and removed"));
     }
     text
+}
+
+/// What a disk takes for seeks depends on where the file system puts the files, and is no part of an estimate.
+pub(super) fn time_of(plan: &Plan, elapsed_ns: u64) -> String {
+    let is_modelled = plan.file_systems.iter().any(|of| of.disk.as_ref().is_some_and(|disk| disk.is_model));
+    about(elapsed_ns) + if is_modelled { " and the seeks of the disk" } else { "" }
 }
 
 /// The cost of files was measured on Linux only.

@@ -23,7 +23,7 @@ use megadir_bench::{
 use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 use megadir_report::Report;
 
-use super::describe::{about, describe};
+use super::describe::{describe, time_of};
 use super::options::{self, Args, Resolved, RunArgs, StudyRequest, resolve};
 use super::progress::Progress;
 use super::record_file::{Opened, RecordFile, open};
@@ -378,7 +378,7 @@ fn create_record(
 fn announce(resolved: &Resolved) {
     let plan = &resolved.planned.plan;
     let needs = estimate(plan);
-    let about = about(needs.elapsed_ns);
+    let about = time_of(plan, needs.elapsed_ns);
     let data = &plan.data[0];
     match &data.source {
         DataSource::Existing { path } => {

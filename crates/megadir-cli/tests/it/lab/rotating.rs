@@ -60,6 +60,7 @@ fn a_study_on_the_model_of_a_disk_records_every_parameter_and_the_seeks() {
     assert_eq!(servers.len(), 1);
     let (status, errors) = run.finish();
     assert!(status.success(), "{errors}");
+    assert!(errors.contains(" and the seeks of the disk"), "{errors}");
     assert!(have_ended(&servers));
     let record = read(&run);
     let disk = record.header.plan.file_systems[0].disk.as_ref().expect("recorded");
