@@ -92,6 +92,12 @@ pub const FORMATS: &[Format] = &[
     format("json", "json", "the summary as data, versioned", |report, _, output| {
         output.write_all(render::json(report).as_bytes())
     }),
+    format(
+        "history",
+        "csv",
+        "the run as one row of CSV: commit, time and ratio of each arm, for tools that find change points",
+        |report, _, output| output.write_all(render::history(report).as_bytes()),
+    ),
     Format {
         refuses: |report| {
             let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());

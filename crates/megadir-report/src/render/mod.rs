@@ -6,6 +6,7 @@
 //! grid.rs      tables before layout, made by groups.rs, operations.rs, overview.rs and published.rs
 //! machine.rs   lines about run, machine and trust                  paint.rs     colours, wrapping, words of outcomes
 //! columns.rs, parquet.rs, hdr.rs   samples                         data.rs      JSON, and lines about data sets
+//! history.rs   a run as one row
 //! ```
 
 mod columns;
@@ -13,6 +14,7 @@ mod data;
 pub(crate) mod grid;
 pub(crate) mod groups;
 mod hdr;
+mod history;
 pub(crate) mod machine;
 pub(crate) mod markdown;
 pub(crate) mod operations;
@@ -32,6 +34,7 @@ pub use columns::{
 pub use data::{Document, json, pretty};
 pub(crate) use data::{rounded, use_lines};
 pub use hdr::hdr;
+pub use history::history;
 pub use markdown::markdown;
 pub use paint::Style;
 #[cfg(feature = "parquet")]

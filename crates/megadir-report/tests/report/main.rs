@@ -15,6 +15,7 @@ mod fill;
 mod golden;
 mod grouped;
 mod grow;
+mod history;
 mod killed;
 mod layout;
 mod listing;
