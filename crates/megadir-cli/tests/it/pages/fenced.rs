@@ -433,6 +433,22 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     (
+        "docs/regressions.md",
+        &[(
+            "megadir bench report run.jsonl --format history | tail -n +2 >> history.csv",
+            Smaller(&[("megadir", "megadir bench run lookup --quick -q -o run.jsonl && megadir")]),
+        )],
+    ),
+    (
+        "docs/regressions.md",
+        &[(
+            "tests:\n",
+            Elsewhere(
+                "the configuration of a program of others; the tests of the format `history` hold the columns",
+            ),
+        )],
+    ),
+    (
         "docs/remove.md",
         &[
             ("megadir remove --dry-run cache", Runs),
