@@ -180,6 +180,12 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// `true` if the toolchain has the standard library for `target`, or rustup could add it.
+pub(crate) fn has_or_adds_library(target: &str) -> bool {
+    let adds = || run(Command::new("rustup").args(["target", "add", target])).is_ok();
+    has_library(target) || (adds() && has_library(target))
+}
+
 pub(crate) fn has_library(target: &str) -> bool {
     let words = ["--print", "target-libdir", "--target", target];
     let folder = output(Command::new("rustc").args(words));

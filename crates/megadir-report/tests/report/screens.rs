@@ -3,6 +3,7 @@
 
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use megadir_record::Record;
 use megadir_report::summary::OverviewRow;
@@ -101,7 +102,15 @@ fn equals_are_called_equal_and_ten_percent_a_winner() {
 
 const PLAIN: Style = Style { color: false, unicode: true };
 
-/// Returns the published records and those of every kind of study that the tests have.
+/// Reports of the published records and of those of every kind of study that the tests have. Made once, as it takes most of the time.
+static ALL: LazyLock<Vec<(String, Report)>> = LazyLock::new(|| {
+    let report = |(name, record)| match Report::of(record) {
+        Ok(report) => (name, report),
+        Err(error) => panic!("{name}: {error}"),
+    };
+    all_records().into_iter().map(report).collect()
+});
+
 fn all_records() -> Vec<(String, Record)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = |folder: &str| std::fs::read_dir(crates.join(folder)).expect("a folder of records");
@@ -124,12 +133,10 @@ fn all_records() -> Vec<(String, Record)> {
 
 #[test]
 fn first_screen_of_every_record_fits_and_has_an_answer() {
-    let records = all_records();
-    assert!(records.len() >= 14, "{}", records.len());
-    for (name, record) in records {
-        let report = Report::of(record).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(ALL.len() >= 14, "{}", ALL.len());
+    for (name, report) in ALL.iter() {
         for width in [80, 100, 200] {
-            let screen = render::screen(&report, width, PLAIN);
+            let screen = render::screen(report, width, PLAIN);
             let widest = screen.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             assert!(widest <= width.min(render::SCREEN_WIDTH_MAX), "{name}: {widest} columns\n{screen}");
             let lines = screen.lines().count();
@@ -144,7 +151,7 @@ fn first_screen_of_every_record_fits_and_has_an_answer() {
                 "{name}\n{screen}"
             );
         }
-        let wide = render::screen(&report, 80, PLAIN);
+        let wide = render::screen(report, 80, PLAIN);
         let words: String = report.question().split(' ').take(4).collect::<Vec<_>>().join(" ");
         assert!(wide.contains(&words), "{name}: no question\n{wide}");
     }
@@ -177,9 +184,8 @@ fn disturbed_run_starts_with_the_warning_and_its_remedy() {
 
 #[test]
 fn no_sentence_of_a_first_screen_is_cut() {
-    for (name, record) in all_records() {
-        let report = Report::of(record).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let screen = render::screen(&report, 80, PLAIN);
+    for (name, report) in ALL.iter() {
+        let screen = render::screen(report, 80, PLAIN);
         assert!(!screen.lines().any(|line| line.ends_with("...")), "{name}\n{screen}");
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let screen = words(&screen);

@@ -7,8 +7,6 @@
 //!
 //! A big-endian processor finds each number that is written in the order of the machine.
 
-use std::process::Command;
-
 use crate::ci::stage::{Context, Report};
 use crate::process;
 
@@ -61,10 +59,7 @@ fn lacking(architecture: &str) -> Option<String> {
         return Some(format!("no {tool}"));
     }
     let target = target(architecture);
-    // rustup is tried once: a machine without it keeps its reason.
-    let install = || process::run(Command::new("rustup").args(["target", "add", &target])).is_ok();
-    let has_library = || process::has_library(&target);
-    let is_there = has_library() || (install() && has_library());
+    let is_there = process::has_or_adds_library(&target);
     (!is_there).then(|| format!("no standard library for {target} (rustup target add)"))
 }
 

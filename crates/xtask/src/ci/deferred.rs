@@ -45,6 +45,11 @@ pub(crate) static DEFERRED: &[Deferred] = &[
         "builds for another C library, and once more; the Debian package is installed and tried, and the crates are packed, in every run",
     ),
     row("studies at full size", Rule::Long, "hours; every study runs at its quick size in every run"),
+    row(
+        "conformance on ext2 and ext3 as a whole",
+        Rule::Long,
+        "two minutes each, mostly of creating and removing files; their driver is that of ext4, which has the whole suite in every run, and both are listed by each backend",
+    ),
     row("pages beyond six in the browser", Rule::Long, "a page of each kind is checked in every run"),
     row(
         "MooseFS, GlusterFS, Slurm, hosts in namespaces",

@@ -1,6 +1,6 @@
 //! Stages that check the source without running it.
 
-use crate::ci::stage::{Context, Report};
+use crate::ci::stage::{Context, PROFILE, Report};
 use crate::{book, process, tidy};
 use std::process::Command;
 
@@ -16,23 +16,25 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// All targets; then the length of functions without tests, with the same features, so that only this workspace is checked again; then
-/// the fuzz targets.
+/// All targets in one pass, then the fuzz targets, with the profile of the tests: build scripts, procedural macros and C code are compiled once
+/// for both.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
-    let common = ["clippy", "--workspace", "--locked", "--all-features"];
-    // Tests may be longer than a screen, other functions may not; the lint has no setting for it.
-    let all =
-        [&common[..], &["--all-targets", "--", "-D", "warnings", "-A", "clippy::too_many_lines"]].concat();
-    process::run(&mut context.cargo(&all))?;
-    let length = [&common[..], &["--", "-D", "warnings"]].concat();
-    process::run(&mut context.cargo(&length))?;
+    let words = ["check", "--workspace", "--locked", "--all-features", "--all-targets", "--profile", PROFILE];
+    process::run(lint(context, &mut context.cargo(&words)))?;
     process::run(&mut fuzz(context))?;
     Ok(Report::default())
 }
 
+/// Lets clippy check the crates of the workspace in the place of the compiler. `cargo clippy` has one set of words for tests and programs, so that
+/// the length of functions took a second pass over all crates.
+pub(super) fn lint<'a>(context: &Context, check: &'a mut Command) -> &'a mut Command {
+    check.env("RUSTC_WORKSPACE_WRAPPER", context.root("crates/xtask/src/ci/clippy.sh"))
+}
+
 fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
-    let mut command = context.cargo(&["clippy", "--locked", "--lib", "--bins", "--manifest-path"]);
+    let mut command =
+        context.cargo(&["clippy", "--locked", "--lib", "--bins", "--profile", PROFILE, "--manifest-path"]);
     command.arg(manifest).args(["--", "-D", "warnings"]);
     // In the folder of the other builds, so that dependencies are compiled once; the library of the fuzzer
     // is named, so that no C++ is compiled.
@@ -48,7 +50,15 @@ pub(crate) fn book(context: &Context) -> Result<Report, String> {
 }
 
 pub(crate) fn docs(context: &Context) -> Result<Report, String> {
-    let mut command = context.cargo(&["doc", "--workspace", "--all-features", "--no-deps", "--locked"]);
+    let mut command = context.cargo(&[
+        "doc",
+        "--workspace",
+        "--all-features",
+        "--no-deps",
+        "--locked",
+        "--profile",
+        PROFILE,
+    ]);
     process::run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Report::default())
 }

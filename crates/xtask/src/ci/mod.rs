@@ -3,13 +3,13 @@
 //! `not run`, which is a failure if `MEGADIR_REQUIRE_ALL=1`.
 //!
 //! ```text
-//! packages, tidy, format --+-- lane Tests:  test -> instructions -> smoke -> browser
-//!                          +-- lane Checks: clippy -> docs -> windows -> book -> python -> package -> emulated -> wine -> cross -> fuzz
+//! packages, tidy, format, build --+-- lane Tests:  test -> instructions -> smoke -> browser
+//!                                 +-- lane Checks: clippy -> docs -> windows -> book -> python -> package -> emulated -> wine -> cross -> fuzz
 //! ```
 //!
-//! Tests wait for devices and timers and compilers do not, so the two lanes run side by side. All stages of
-//! the lane Tests, and all others that need the program, use the programs that `cargo test --workspace
-//! --all-features --profile ci` built; Clippy and the Windows target have builds of their own.
+//! Tests wait for devices and timers and compilers do not, so the two lanes run side by side. All stages that need the program or the tests use
+//! those of the stage build (`cargo test --workspace --all-features --profile ci`). It comes before the lanes because cargo lets one build at a
+//! time into a folder, and the checks share build scripts, procedural macros and C code with it by their profile.
 
 mod browser;
 mod cross;
@@ -38,6 +38,7 @@ static STAGES: &[Stage] = &[
     first("packages", "install missing tools (Debian, as root) or list them", packages::run),
     first("tidy", "structure and style: `cargo xtask tidy`", lints::tidy),
     first("format", "formatting by rustfmt", lints::format),
+    first("build", "programs and tests, for most of the other stages", suites::run_build),
     tests("test", "unit, integration and doc tests, with the seeds of the fuzz targets", suites::run_test),
     tests("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
     tests("smoke", "every study at its quick size", smoke::run),

@@ -140,7 +140,7 @@ fn interpreter(version: &str) -> Option<PathBuf> {
 }
 
 fn clippy(context: &Context) -> Command {
-    let mut command = context.cargo(&["clippy", "--locked", "--manifest-path"]);
+    let mut command = context.cargo(&["clippy", "--locked", "--profile", PROFILE, "--manifest-path"]);
     command.arg(context.root("crates/megadir-python/Cargo.toml")).args(["--", "-D", "warnings"]);
     // As maturin sets it; the target folder has most dependencies already.
     command.env("PYO3_BUILD_EXTENSION_MODULE", "1").env("CARGO_TARGET_DIR", &context.workspace.target);

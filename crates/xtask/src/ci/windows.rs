@@ -1,13 +1,15 @@
-//! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose library source (`rust-web-src`)
-//! is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for Zstandard.
+//! Lints all targets for Windows with the toolchain's Windows target, which rustup adds, or without rustup with Debian's `rustc-web`, whose
+//! library source (`rust-web-src`) is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for BLAKE3.
 //!
 //! Clippy runs as the compiler of `cargo check`, so that one build gives errors and lints. xtask is left
 //! out: it is not shipped.
 
-use crate::ci::stage::{Context, Report};
+use crate::ci::lints::lint;
+use crate::ci::stage::{Context, PROFILE, Report};
 use crate::process;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 pub(super) const TARGET: &str = "x86_64-pc-windows-gnu";
 const RUSTC: &str = "/usr/bin/rustc";
@@ -17,6 +19,9 @@ const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
 pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 
+/// Cargo's setting for the package that links `zstd`: nothing is linked here, so that its C code need not be compiled.
+const WITHOUT_ZSTANDARD: &str = "target.x86_64-pc-windows-gnu.zstd.rustc-link-lib=[\"zstd\"]";
+
 /// Oldest minor version of Debian's compiler that builds this workspace.
 const RUSTC_MINOR_MIN: u32 = 95;
 
@@ -25,24 +30,18 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         return Ok(Report::not_run(format!("windows: no {lacking}")));
     }
     let mut command = context.cargo(&["check", "--locked"]);
-    build_with(&mut command);
-    command.args(["--workspace", "--exclude", "xtask", "--all-targets"]);
-    command.env("CARGO_TARGET_DIR", target_dir(context));
-    let driver = if own_target_is_there() { "clippy-driver" } else { CLIPPY_DRIVER };
-    command.env("RUSTC_WORKSPACE_WRAPPER", driver);
-    process::run(&mut command)?;
+    build_with(&mut command, PROFILE);
+    command.args(["--workspace", "--exclude", "xtask", "--all-targets", "--config", WITHOUT_ZSTANDARD]);
+    if !own_target_is_there() {
+        command.env("CLIPPY_DRIVER", CLIPPY_DRIVER);
+    }
+    process::run(lint(context, &mut command))?;
     Ok(Report::default())
 }
 
-pub(super) fn target_dir(context: &Context) -> PathBuf {
-    context.workspace.target.join("windows")
-}
-
-/// Other flags would share nothing with these builds.
-pub(super) fn build_with(command: &mut Command) {
-    // One set of flags for the stages windows and wine, which share a folder.
-    command.args(["--target", TARGET]);
-    command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines").env("CARGO_PROFILE_DEV_DEBUG", "0");
+/// In the folder of the tests: with their profile, procedural macros and build scripts are compiled once for both systems.
+pub(super) fn build_with(command: &mut Command, profile: &str) {
+    command.args(["--target", TARGET, "--profile", profile]);
     if !own_target_is_there() {
         command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
         command.env("RUSTC", RUSTC).env("RUSTDOC", RUSTDOC);
@@ -52,14 +51,21 @@ pub(super) fn build_with(command: &mut Command) {
 pub(super) fn lacking_to_build() -> Option<String> {
     // The C compiler is needed in both ways, everything else only without the target in the toolchain.
     if process::find_tool(GCC).is_none() {
-        return Some(format!("{GCC} (compiles Zstandard, and links)"));
+        return Some(format!("{GCC} (compiles BLAKE3 and Zstandard, and links)"));
     }
     let lacking = lacking().filter(|_| !own_target_is_there())?;
     Some(format!("{lacking}, nor the target {TARGET} in the toolchain"))
 }
 
+/// rustup is tried once: without it, building the standard library takes a third of the stage.
 fn own_target_is_there() -> bool {
-    process::has_library(TARGET)
+    static IS_THERE: OnceLock<bool> = OnceLock::new();
+    *IS_THERE.get_or_init(|| process::has_or_adds_library(TARGET))
+}
+
+/// `true` for a file that only Debian's compiler needs, if the toolchain has the target.
+pub(super) fn does_without(file: &str) -> bool {
+    [RUSTC, CLIPPY_DRIVER, LIBRARY].contains(&file) && own_target_is_there()
 }
 
 fn lacking() -> Option<&'static str> {

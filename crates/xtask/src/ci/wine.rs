@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     // docs/windows.md lists them: only a Windows machine has them.
     let lacks = std::mem::take(&mut report.unavailable);
     report.lines.extend(lacks.into_iter().map(|line| format!("unavailable under Wine: {line}")));
-    check(&wine, &wine.program("debug"), &mut report);
+    check(&wine, &wine.program(PROFILE), &mut report);
     if context.full {
         check_release(context, &wine, &mut report);
     }
@@ -77,8 +77,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 
 fn build_command(context: &Context) -> Command {
     let mut command = context.cargo(&["test", "--locked"]);
-    windows::build_with(&mut command);
-    command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
+    windows::build_with(&mut command, PROFILE);
+    command.args(SUITES);
     command
 }
 
@@ -107,7 +107,7 @@ impl WineDir {
         process::run(
             Command::new(context.workspace.target.join(PROFILE).join("examples/trees")).arg(&trees),
         )?;
-        Ok(Self { built: windows::target_dir(context), prefix, stub, trees })
+        Ok(Self { built: context.workspace.target.clone(), prefix, stub, trees })
     }
 
     /// Maps `\\localhost\C$` to the disk C: Wine looks for servers' shares in this folder.
@@ -225,9 +225,8 @@ fn check(wine: &WineDir, program: &Path, report: &mut Report) {
 }
 
 fn check_release(context: &Context, wine: &WineDir, report: &mut Report) {
-    let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
-    windows::build_with(&mut command);
-    command.env("CARGO_TARGET_DIR", &wine.built);
+    let mut command = context.cargo(&["build", "--locked", "--package=megadir-cli"]);
+    windows::build_with(&mut command, "release");
     match process::run(&mut command) {
         Ok(()) => check(wine, &wine.program("release"), report),
         Err(error) => report.failures.push(error),
