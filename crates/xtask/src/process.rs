@@ -104,7 +104,7 @@ impl CratesIo {
         printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
     }
 
-    /// What is installed in `root` already is kept, however it was built: each kind of build needs a root of its own.
+    /// A program that is installed in `root` already is kept, however it was built: each kind of build needs a root of its own.
     pub(crate) fn install(&self, root: &Path, build: Build, options: &[&str]) -> Result<(), String> {
         if self.is_installed(root) {
             return Ok(());

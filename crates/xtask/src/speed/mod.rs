@@ -83,6 +83,8 @@ pub(crate) struct Args {
     options: Vec<String>,
 }
 
+/// Builds megadir as users have it, installs the other programs, and starts the study with both before the system's programs on `PATH`; for
+/// publications it replaces the records and the pages that are made from them.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let tools = workspace.target.join("tools");

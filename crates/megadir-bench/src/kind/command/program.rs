@@ -153,7 +153,7 @@ mod tests {
             Some("ls (GNU coreutils) 9.10".to_owned())
         );
         assert_eq!(of("Version:\t v5.36.1\n"), Some("Version: v5.36.1".to_owned()));
-        assert_eq!(of("a program\nof somebody\n"), Some("a program".to_owned()));
+        assert_eq!(of("a program\nof another user\n"), Some("a program".to_owned()));
         assert_eq!(of("\n\n"), None);
     }
 }

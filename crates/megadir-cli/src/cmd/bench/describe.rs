@@ -185,7 +185,7 @@ fn described(made: &Made, entries: u64) -> String {
     text
 }
 
-/// What a disk takes for seeks depends on where the file system puts the files, and is no part of an estimate.
+/// Seeks depend on where the file system puts the files, and are no part of an estimate.
 pub(super) fn time_of(plan: &Plan, elapsed_ns: u64) -> String {
     let is_modelled = plan.file_systems.iter().any(|of| of.disk.as_ref().is_some_and(|disk| disk.is_model));
     about(elapsed_ns) + if is_modelled { " and the seeks of the disk" } else { "" }
