@@ -62,7 +62,20 @@ static PUBLICATIONS: &[Publication] = &[
     },
 ];
 
-const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
+/// With the profile that the tests of this clone are built with already.
+const PAGES: [&str; 11] = [
+    "test",
+    "--locked",
+    "--profile",
+    "ci",
+    "--package",
+    "megadir-cli",
+    "--test",
+    "it",
+    "--",
+    "--exact",
+    PAGES_TEST,
+];
 const PAGES_TEST: &str = "pages::compared::comparisons_on_pages_equal_their_records";
 
 #[derive(clap::Args)]

@@ -76,7 +76,9 @@ fn install_debian(root: &Path, folder: &Path) -> Result<(), String> {
         let installed = folder.join(program);
         files::copy(&tree.folder.join("usr/bin").join(program), &installed)?;
         let mut patch = tree.command("usr/bin/patchelf", "patchelf")?;
-        patch.arg("--set-interpreter").arg(&loader).arg("--set-rpath").arg(&libraries).arg(&installed);
+        // DT_RPATH, because libraries of libraries are not searched in DT_RUNPATH.
+        patch.args(["--force-rpath", "--set-rpath"]).arg(&libraries);
+        patch.arg("--set-interpreter").arg(&loader).arg(&installed);
         process::output(&mut patch)?;
         // Fails here if a library is missing, and not in the study.
         process::output(Command::new(&installed).arg("--version"))?;
