@@ -52,25 +52,14 @@ pub(super) fn absent_names() -> Cure {
     )
 }
 
-/// For a directory that holds no directory, as its link count shows; `None` otherwise.
-pub(super) fn renew_in_use(facts: &Facts) -> Option<Cure> {
-    let directory = renamable(facts).filter(|_| facts.links == 2)?;
-    let text = "replace the directory by a small copy while programs use it; processes that have it open must open it again";
-    Some(Cure::with(text, format!("megadir reshard --yes --to flat --renew {directory}")))
-}
-
-/// Path of a directory that ends in a name and is no mount point.
-fn renamable(facts: &Facts) -> Option<String> {
-    let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
-    facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."))?;
-    quoted(&facts.path)
-}
-
 /// Recreating a directory releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "recreate the directory by renaming its entries while nothing uses it (keeps owner and mode, but not ACLs; \
                 avoid e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
-    match renamable(facts) {
+    let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
+    // A path that ends in a name, and is not a mount point, can be renamed.
+    let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
+    match named.and_then(|_| quoted(&facts.path)) {
         Some(old) => {
             let new = quoted(&with_suffix(&facts.path, ".new")).unwrap_or_default();
             Cure::with(

@@ -39,13 +39,11 @@
 //! | `targets.rs`, `carrier.rs`, `relink.rs` | opens and makes directories; moves groups of files |
 //! | `trial.rs`, `survey.rs`, `foresee.rs` | before a run: can files be moved here, how many, and which would be refused; a system call a file where the target directory exists, else one look a directory |
 //! | `detect.rs` | the layout of a tree from a sample, and the files that do not fit it |
-//! | `renew.rs` | replaces a large directory of directories by a small one while every path works |
-//! | `hollow/` | replaces a large directory of files by a small one while programs use it |
+//! | `renew.rs` | replaces a large directory by a small one while every path works |
 
 mod carrier;
 mod detect;
 mod foresee;
-mod hollow;
 mod judge;
 mod mover;
 mod relink;
@@ -73,7 +71,6 @@ use crate::layout::Layout;
 use crate::names;
 
 pub use self::detect::{Detected, Ending, Fit, Renamed, detect, renamed, verify};
-pub use self::hollow::{FilesOptions, FilesRenewed, FilesSurvey, complete_files, renew_files, survey_files};
 pub use self::judge::Counts;
 pub use self::renew::{complete as complete_renewal, renew};
 pub use self::survey::{Survey, count_up_to, survey};

@@ -26,8 +26,6 @@ use crate::layout::Layout;
 use crate::likeness::make_alike;
 use crate::remove::aside::can_be_copied;
 
-/// Beginning of the name that the old directory gets.
-const HIDDEN: &str = ".megadir-reshard-renew-";
 const OTHER: &str = ".megadir-reshard-other";
 const DIRECTORIES_MAX: usize = 1 << 17;
 
@@ -38,7 +36,7 @@ const DIRECTORIES_MAX: usize = 1 << 17;
 /// [`ErrorKind::MountPoint`]; an error of copying the metadata. Before the exchange, an error leaves the
 /// directory unchanged; later, the same call continues.
 pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
-    let place = Place::new(parent, name, HIDDEN)?;
+    let place = Place::new(parent, name)?;
     let old = place.open(name)?;
     lock(&old)?;
     if place.complete(&old)? {
@@ -53,33 +51,31 @@ pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
 
 /// Completes or undoes a [`renew`] that was killed; `true` if it was completed. Errors: as [`renew`].
 pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
-    let place = Place::new(parent, name, HIDDEN)?;
+    let place = Place::new(parent, name)?;
     let now = place.open(name)?;
     lock(&now)?;
     place.complete(&now)
 }
 
-/// Directory that is replaced, by its name in its parent; `hidden` is the name of its counterpart beside it, the same in each run, so that
-/// a killed one is found.
-pub(super) struct Place<'a> {
-    pub(super) parent: &'a Dir,
-    pub(super) name: &'a [u8],
-    pub(super) hidden: String,
-    pub(super) path: PathBuf,
+struct Place<'a> {
+    parent: &'a Dir,
+    name: &'a [u8],
+    hidden: String,
+    path: PathBuf,
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn new(parent: &'a Dir, name: &'a [u8], prefix: &str) -> Result<Self> {
+    fn new(parent: &'a Dir, name: &'a [u8]) -> Result<Self> {
         let digest = Sha256::digest(name)[..8].iter().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
         let path = parent.entry_path(name);
-        Ok(Self { parent, name, hidden: format!("{prefix}{digest:016x}"), path })
+        Ok(Self { parent, name, hidden: format!(".megadir-reshard-renew-{digest:016x}"), path })
     }
 
-    pub(super) fn refuse<T>(&self, kind: ErrorKind, reason: impl Into<String>) -> Result<T> {
+    fn refuse<T>(&self, kind: ErrorKind, reason: impl Into<String>) -> Result<T> {
         Err(Error::new("renew", &self.path, kind, reason.into()))
     }
 
-    pub(super) fn failed(&self, error: Errno) -> Error {
+    fn failed(&self, error: Errno) -> Error {
         match error {
             Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => {
                 let reason = "this file system cannot exchange two entries atomically (RENAME_EXCHANGE)";
@@ -89,7 +85,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    pub(super) fn open(&self, name: &[u8]) -> Result<Dir> {
+    fn open(&self, name: &[u8]) -> Result<Dir> {
         match self.parent.open_below_on_this_mount(name)? {
             Some(directory) => Ok(directory),
             None => self.refuse(ErrorKind::MountPoint, "a mount point, which cannot be renamed"),
@@ -141,30 +137,27 @@ impl<'a> Place<'a> {
     }
 
     fn exchange(&self, old: &Dir, new: &Dir) -> Result<()> {
-        match self.swap(old, new) {
-            Ok(true) => Ok(()),
-            Ok(false) => self.replaced(),
-            Err(error) => self.undo(old).and(Err(error)),
+        let exchange = || {
+            rustix::fs::renameat_with(
+                self.parent,
+                self.name,
+                self.parent,
+                &*self.hidden,
+                RenameFlags::EXCHANGE,
+            )
+        };
+        if let Err(error) = exchange() {
+            self.undo(old)?;
+            return Err(self.failed(error));
         }
-    }
-
-    pub(super) fn replaced<T>(&self) -> Result<T> {
-        self.refuse(ErrorKind::NotFound, "replaced by another directory while it was being renamed")
-    }
-
-    /// The two directories exchange their names. `false` if the name was another directory's, which has it again.
-    pub(super) fn swap(&self, old: &Dir, new: &Dir) -> Result<bool> {
-        let (parent, hidden) = (self.parent, &*self.hidden);
-        let exchange = || rustix::fs::renameat_with(parent, self.name, parent, hidden, RenameFlags::EXCHANGE);
-        exchange().map_err(|error| self.failed(error))?;
         let is = |name: &[u8], expected: &Dir| {
             self.open(name).and_then(|found| Ok(found.id()? == expected.id()?)).unwrap_or(false)
         };
         if is(self.name, new) && is(self.hidden.as_bytes(), old) {
-            return Ok(true);
+            return Ok(());
         }
         let _ = exchange();
-        Ok(false)
+        self.refuse(ErrorKind::NotFound, "replaced by another directory while it was being renamed")
     }
 
     fn undo(&self, old: &Dir) -> Result<()> {
@@ -246,21 +239,14 @@ fn beside(name: &[u8]) -> Vec<u8> {
 }
 
 fn entries(directory: &Dir) -> Result<Vec<(Box<[u8]>, FileType)>> {
-    entries_up_to(directory, DIRECTORIES_MAX)
-}
-
-/// In the order of inodes, which lie together on the disk. The order of the directory would fill the blocks of a copy by half: that of ext4
-/// splits a full block, and no later name comes into the first part. Errors: [`ErrorKind::Unavailable`] with more than `most`.
-pub(super) fn entries_up_to(directory: &Dir, most: usize) -> Result<Vec<(Box<[u8]>, FileType)>> {
     let mut reader = backend::by_name("getdents")?.open(directory, &READ)?;
     let mut found = Vec::new();
     while let Some(batch) = reader.next_batch()? {
-        found.extend(batch.entries().map(|entry| (entry.inode, Box::from(entry.name), entry.kind)));
-        if found.len() > most {
-            let reason = format!("it has more than {most} entries");
+        found.extend(batch.entries().map(|entry| (Box::from(entry.name), entry.kind)));
+        if found.len() > DIRECTORIES_MAX {
+            let reason = format!("it has more than {DIRECTORIES_MAX} entries");
             return Err(Error::new("renew", directory.path(), ErrorKind::Unavailable, reason));
         }
     }
-    found.sort_by_key(|(inode, ..)| *inode);
-    Ok(found.into_iter().map(|(_, name, kind)| (name, kind)).collect())
+    Ok(found)
 }

@@ -34,15 +34,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser())]
     pub(super) into: Option<PathBuf>,
 
-    /// At the end, replace DIR with a small copy: directories of ext4 never shrink
+    /// At the end, replace DIR with a small copy that has the new layout's directories
     ///
-    /// After millions of names they stay large and slow to list. The copy has the same owner, mode, ACLs and extended attributes. Processes
-    /// that have DIR open must open it again. After a kill, the same command completes it.
-    ///
-    /// Requires that only directories of the new layout are left; every path works at any moment, for some milliseconds through symbolic
-    /// links. With --to flat it requires that DIR holds no directory, and no --from is needed if it holds files already: each file has two
-    /// more links for some time, and its path at any moment. What other programs change in the instant of the exchange follows at once.
-    #[arg(long, conflicts_with = "into")]
+    /// Directories of ext4 never shrink: after millions of names they stay large and slow to list. Requires that only directories of the
+    /// new layout are left. The copy has the same owner, mode, ACLs and extended attributes. Every path works at any moment, for some
+    /// milliseconds through symbolic links; processes that have DIR open must open it again. After a kill, the same command completes it.
+    #[arg(long, conflicts_with_all = ["into", "dry_run"])]
     pub(super) renew: bool,
 
     /// Leave files whose names match this glob, such as temporary ones; repeat for several
@@ -86,20 +83,14 @@ impl Args {
         self.change.json || self.dry_run
     }
 
-    /// The directory itself has the files of the new layout.
-    pub(super) fn renews_files(&self) -> bool {
-        self.renew && *self.to.layout.depths().end() == 0
-    }
-
     pub(super) fn check(&self) -> Result<(), CliError> {
         let from = self.from.as_ref().map(|from| from.layout);
-        let stays = from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none();
-        if stays && !self.renews_files() {
+        if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {
             return Err(CliError::usage("--from and --to are the same layout: no file would be moved"));
         }
-        if self.renew && self.dry_run && !self.renews_files() {
+        if self.renew && *self.to.layout.depths().end() == 0 {
             return Err(CliError::usage(
-                "--dry-run looks at a renewal only with --to flat; omit --renew to see what would be moved",
+                "--renew: the new layout has files in the directory itself; use --into",
             ));
         }
         Ok(())

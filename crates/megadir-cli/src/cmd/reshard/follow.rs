@@ -124,39 +124,13 @@ pub(super) fn follow(
             Next::End => return Ok(sum),
             Next::PassAfter(pause) => pause,
         };
-        sleep(pause, || progress.is_cancelled());
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !progress.is_cancelled() {
+            std::thread::sleep(SLEEP_MAX.min(until.saturating_duration_since(Instant::now())));
+        }
         if progress.is_cancelled() {
             return Ok(sum);
         }
-    }
-}
-
-/// In short steps, so that an interrupt is noticed.
-fn sleep(pause: Duration, is_cancelled: impl Fn() -> bool) {
-    let until = Instant::now() + pause;
-    while Instant::now() < until && !is_cancelled() {
-        std::thread::sleep(SLEEP_MAX.min(until.saturating_duration_since(Instant::now())));
-    }
-}
-
-/// Passes over an old directory that programs may still have open.
-pub(super) struct Following {
-    schedule: Schedule,
-    began: Instant,
-}
-
-impl Following {
-    pub(super) fn new(args: &Args) -> Self {
-        Self { schedule: Schedule::new(args), began: Instant::now() }
-    }
-
-    /// After a pass that moved `moved` names; `true` if another one is due now.
-    pub(super) fn goes_on(&mut self, moved: u64, is_cancelled: impl Fn() -> bool) -> bool {
-        let pass = Pass { began: self.began, ended: Instant::now(), moved };
-        let Next::PassAfter(pause) = self.schedule.after(&pass) else { return false };
-        sleep(pause, &is_cancelled);
-        self.began = Instant::now();
-        !is_cancelled()
     }
 }
 

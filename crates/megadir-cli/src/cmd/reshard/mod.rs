@@ -2,8 +2,7 @@
 //!
 //! ```text
 //! Work::open ─► layouts, directories ─┬─► dry_run ─► survey ─────────────────► Summary
-//!                                     ├─► may_go ─► run::run ─► reshard or follow ─► Summary ─► renew
-//!                                     └─► files::run, if files of DIR itself get a small directory, and none moves
+//!                                     └─► may_go ─► run::run ─► reshard or follow ─► Summary ─► renew
 //! ```
 //!
 //! The old layout is the risk: a wrong one moves files to wrong places or under wrong names. So a layout
@@ -11,9 +10,7 @@
 
 mod args;
 mod expected;
-mod files;
 mod follow;
-mod renewal;
 mod run;
 mod summary;
 
@@ -26,7 +23,7 @@ use megadir::{Dir, Error, Globs, names};
 
 pub(crate) use self::args::Args;
 use self::expected::{Expected, Room};
-use self::renewal::Renewal;
+use self::run::Renewal;
 use self::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
@@ -56,7 +53,7 @@ struct Work {
 
 impl Work {
     fn open(args: &Args) -> Result<Self, CliError> {
-        let renewal = args.renew.then(|| Renewal::begin(args)).transpose()?;
+        let renewal = args.renew.then(|| Renewal::begin(&args.directory)).transpose()?;
         let directory = Dir::open(&args.directory)?;
         let into = args.into.as_ref().map(Dir::open).transpose()?;
         let exclude = Globs::of_names(&args.exclude)
@@ -65,10 +62,6 @@ impl Work {
             Some(from) => {
                 look_like_the_old_layout(args, from, &directory)?;
                 (from.clone(), None)
-            }
-            // The files need not be looked for.
-            None if args.renews_files() && renewal.as_ref().is_some_and(files::holds_files_alone) => {
-                (args.to.clone(), None)
             }
             None => found(args, &directory)?,
         };
@@ -84,25 +77,6 @@ impl Work {
             None if self.to.layout.growth().is_some() => None,
             None => self.finished.or_else(|| finished(&sample()?)),
         }
-    }
-
-    /// With `--to flat --renew`, if no file has to be moved.
-    fn renewal_alone(&self, args: &Args) -> Result<Option<&Renewal>, CliError> {
-        if !args.renews_files() {
-            return Ok(None);
-        }
-        let moves = self.from.layout != self.to.layout;
-        if moves && args.dry_run {
-            return Err(CliError::usage(
-                "--dry-run --renew looks at directories without directories; omit --renew to see what would be moved",
-            ));
-        }
-        if !moves && (args.rate.is_some() || args.offline || !args.exclude.is_empty()) {
-            return Err(CliError::usage(
-                "--rate, --offline and --exclude are for moves, and all files are in the directory itself: omit them",
-            ));
-        }
-        Ok(self.renewal.as_ref().filter(|_| !moves))
     }
 
     /// Line for files that get other names, not only other directories: programs that open them by their last name would miss them.
@@ -161,9 +135,6 @@ impl Results {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
     let work = Work::open(args)?;
-    if let Some(renewal) = work.renewal_alone(args)? {
-        return files::run(args, renewal);
-    }
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }

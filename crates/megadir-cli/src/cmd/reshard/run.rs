@@ -3,18 +3,18 @@
 //! ```text
 //! Renewal::begin   completes a renewal of a killed run, before the directory is opened
 //! reshard | follow moves files
-//! Renewal::finish  only if nothing is left to move: replaces the directory with a small copy (files.rs for one of files)
+//! Renewal::finish  only if nothing is left to move: replaces the directory with a small copy
 //! ```
 
+use std::path::{Component, Path};
 use std::time::Instant;
 
 use megadir::layout::Layout;
-use megadir::{Error, reshard};
+use megadir::reshard::{self, complete_renewal};
+use megadir::{Dir, Error, ErrorKind, FileType};
 
 use super::args::Args;
-use super::files;
 use super::follow::{follow, parts};
-use super::renewal::Renewal;
 use super::{Results, Work};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::source::raise_descriptor_limit;
@@ -22,6 +22,7 @@ use crate::cmd::mass_change::size_kept;
 use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
+use crate::ui::new_file::folder_of;
 
 /// Moves the files, once or repeatedly, then replaces the directory if `--renew` is given. The renewal comes last,
 /// because it replaces the directory only if no file is left that was to move. Without it, a directory that keeps the
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     }
     let code = results.finish()?;
     if let Some(renewal) = &work.renewal {
-        return renew(args, work, renewal, interrupt, code);
+        return renew(args, work, renewal, code);
     }
     if work.from.layout.depths().contains(&0)
         && counts.moved > 0
@@ -97,13 +98,7 @@ fn stopped(results: Results, error: Error) -> CliError {
 
 /// Replaces the directory, or explains why not. `--from` is in the advice if the layout was found by a
 /// sample: the next sample would have few files.
-fn renew(
-    args: &Args,
-    work: &Work,
-    renewal: &Renewal,
-    interrupt: &Interrupt,
-    code: u8,
-) -> Result<u8, CliError> {
+fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
     let place = quoted(&args.directory);
     if code != exit::DONE {
         let more = match (code, &args.from) {
@@ -121,9 +116,6 @@ fn renew(
         eprintln!("megadir: {place} was not replaced, because files are left{more}");
         return Ok(code);
     }
-    if args.renews_files() {
-        return files::renew(args, renewal, interrupt);
-    }
     if let Err(error) = renewal.finish(&work.to.layout) {
         eprintln!("megadir: {}", describe(&error));
         return Ok(exit::SOME_FAILED);
@@ -132,4 +124,34 @@ fn renew(
         eprintln!("megadir: {place} was replaced with a small directory");
     }
     Ok(code)
+}
+
+/// The directory by its name in its parent, to be replaced (`--renew`).
+#[derive(Debug)]
+pub(super) struct Renewal {
+    parent: Dir,
+    name: Vec<u8>,
+}
+
+// The last component has to be a plain name: `.` and `..` cannot be renamed, and a link would be replaced
+// instead of the directory that it leads to.
+impl Renewal {
+    pub(super) fn begin(path: &Path) -> Result<Self, Error> {
+        let Some(Component::Normal(name)) = path.components().next_back() else {
+            let reason = "it cannot be replaced by this path; give it as PARENT/NAME";
+            return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
+        };
+        let parent = Dir::open(folder_of(path))?;
+        if parent.kind_of(name.as_encoded_bytes()).is_ok_and(|kind| kind == FileType::Symlink) {
+            let reason = "it is a symbolic link; name the directory that it leads to";
+            return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
+        }
+        let renewal = Self { parent, name: name.as_encoded_bytes().to_vec() };
+        complete_renewal(&renewal.parent, &renewal.name)?;
+        Ok(renewal)
+    }
+
+    fn finish(&self, layout: &Layout) -> Result<(), Error> {
+        reshard::renew(&self.parent, &self.name, layout)
+    }
 }

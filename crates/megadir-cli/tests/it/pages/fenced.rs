@@ -494,13 +494,6 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
-    (
-        "docs/reshard.md",
-        &[
-            ("megadir reshard --dry-run --to flat --renew cache", Runs),
-            ("megadir reshard --yes --to flat --renew cache", Runs),
-        ],
-    ),
     ("docs/reshard.md", &[("megadir reshard --yes --offline --to digest:2 cache", Runs)]),
     ("docs/rotating.md", &[("megadir list --explain --fields size spool > /dev/null", Runs)]),
     (

@@ -4,8 +4,6 @@
 mod faults;
 mod follow;
 mod full;
-mod hollow;
-mod hollow_race;
 mod killed;
 mod layout;
 mod offline;

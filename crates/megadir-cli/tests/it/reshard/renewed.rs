@@ -99,5 +99,13 @@ fn owner_and_mode_are_kept_and_other_entries_prevent_it() {
         .complains(1, &["it holds 'other-directory', which is no directory of prefix:1; move it first"]);
     assert_eq!(by_std(at), named(&["t"]));
     std::fs::remove_dir(at.join("t/other-directory")).unwrap();
-    run(at, &["reshard", "--renew", "--to", "prefix:1", "t/.."]).complains(2, &["give it as PARENT/NAME"]);
+    for (words, message) in [
+        (
+            &["reshard", "--renew", "--to", "flat", "t"][..],
+            "--renew: the new layout has files in the directory itself",
+        ),
+        (&["reshard", "--renew", "--to", "prefix:1", "t/.."], "give it as PARENT/NAME"),
+    ] {
+        run(at, words).complains(2, &[message]);
+    }
 }

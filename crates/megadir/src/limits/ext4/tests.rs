@@ -183,16 +183,10 @@ fn churn_is_planned_for_and_recognised() {
 fn a_hollow_directory_is_recognised_and_nothing_harmful_advised() {
     let mut facts = directory("32", 100, 28_900_000);
     facts.path = "/srv/cache dir".into();
-    facts.links = 3;
-    let with_a_directory = Limits::judge(facts.clone(), false);
-    facts.links = 2;
     let limits = Limits::judge(facts, false);
     assert_eq!(traps_of(&limits), ["hollow"]);
     near(limits.ceilings[0].more.likely as f64, 10.04e6, 0.03);
-    let [in_use, cure] = &limits.judgement.traps[0].cures[..] else { panic!("{limits:?}") };
-    let command = in_use.command.as_ref().unwrap();
-    assert_eq!(command, "megadir reshard --yes --to flat --renew '/srv/cache dir'");
-    assert_eq!(&with_a_directory.judgement.traps[0].cures[..], std::slice::from_ref(cure));
+    let cure = &limits.judgement.traps[0].cures[0];
     assert!(cure.text.contains("avoid e2fsck -D"));
     let command = cure.command.as_ref().unwrap();
     assert!(command.starts_with("mkdir '/srv/cache dir.new' && "), "{command}");

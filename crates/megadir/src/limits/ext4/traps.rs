@@ -85,8 +85,7 @@ fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
             "The directory is hollow: it has held far more entries, and ext4 directories never shrink. Listing it reads {}.",
             sizes::text(facts.directory_bytes)
         );
-        let cures = cure::renew_in_use(facts).into_iter().chain([cure::renew(facts)]).collect();
-        return Some(Trap { name: "hollow", text, cures });
+        return Some(Trap { name: "hollow", text, cures: vec![cure::renew(facts)] });
     }
     let plan = judgement.plan.map_or(0, |plan| plan.churning);
     let text = format!(
