@@ -13,7 +13,7 @@
 //!
 //! `docs/advice.md` has one row per rule, which a test compares.
 
-use crate::candidate::{self, Candidate, Question};
+use crate::candidate::{self, Candidate, Pattern, Question};
 use crate::measured::{Measured, Relation};
 use crate::new_dir::{Capacity, NewDir};
 
@@ -90,7 +90,11 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "rotating-disk",
-        applies: |case| case.question.rotating,
+        // Directories that several writers fill are cached, and their locks decide.
+        applies: |case| {
+            let question = case.question;
+            question.rotating && !(question.writers > 1 && question.pattern == Pattern::Write)
+        },
         recommends: Recommendation::Flat,
         rests_on_limits: true,
         reason: "they fit one directory, and on a rotating disk each further directory costs seeks when it is not cached",
@@ -174,7 +178,6 @@ mod tests {
     use megadir_report::summary::Verdict;
 
     use super::*;
-    use crate::candidate::Pattern;
     use crate::measured::{Contrast, Phase};
 
     const FASTER: Verdict = Verdict::Faster { negligible: false };
@@ -241,6 +244,10 @@ mod tests {
         let faster = measured((0.5, FASTER), (0.5, FASTER));
         assert_eq!(rule_on_rotating_disk(1_000_000, &bounded(100_000), Some(&faster)), "too-full");
         assert_eq!(rule_on_rotating_disk(1_000_000, &bounded(20_000_000), Some(&faster)), "rotating-disk");
+        let question =
+            Question { files: 1_000_000, writers: 4, churn: false, rotating: true, pattern: Pattern::Write };
+        let case = Case { question: &question, new_dir: &bounded(20_000_000), measured: None };
+        assert_eq!(decide(&case).name, "several-writers");
     }
 
     #[test]

@@ -182,7 +182,12 @@ pub(crate) fn cargo() -> OsString {
 
 /// `true` if the toolchain has the standard library for `target`, or rustup could add it.
 pub(crate) fn has_or_adds_library(target: &str) -> bool {
-    let adds = || run(Command::new("rustup").args(["target", "add", target])).is_ok();
+    // Where its servers cannot be reached, rustup tries for long.
+    const LIMIT: Duration = Duration::from_secs(120);
+    let adds = || {
+        run_at_most(Command::new("rustup").args(["target", "add", target]), LIMIT)
+            .is_ok_and(|(status, _)| status.success())
+    };
     has_library(target) || (adds() && has_library(target))
 }
 

@@ -84,6 +84,32 @@ fn counts(ran: &Ran) -> String {
 }
 
 #[test]
+fn update_makes_the_hashes_that_an_inventory_lacks() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("tree")).unwrap();
+    for number in 0..20 {
+        fs::write(at.join(format!("tree/{number}")), format!("contents {number}")).unwrap();
+    }
+    settle();
+    assert_eq!(run(at, &["scan", "tree", "-o", "i.parquet", "-q"]).code, Some(0));
+    let changes = |more: &[&str]| run(at, &[&["changes", "i.parquet", "tree"], more].concat());
+    changes(&["--verify", "all"]).complains(3, &["no file of this share has a hash"]);
+    // Another share may have some: that is a failure, and the changes are printed all the same.
+    fs::write(at.join("tree/new"), "new").unwrap();
+    settle();
+    let share = changes(&["--verify", "1/2"]);
+    assert_eq!(share.code, Some(1), "{share:?}");
+    assert!(lines(&share).contains("added        tree/new"), "{share:?}");
+    let updated = changes(&["--verify", "1/2", "--update"]);
+    assert_eq!(updated.code, Some(0), "{updated:?}");
+    assert!(updated.err.contains("21 new files hashed"), "{updated:?}");
+    let verified = changes(&["--verify", "all"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    assert!(counts(&verified).contains("21 files verified"), "{verified:?}");
+}
+
+#[test]
 fn rot_below_the_file_system_is_found_and_is_no_change() {
     for recipe in [&SMALL_EXT4, &XFS] {
         let mut mount = require!(Mount::make(recipe));

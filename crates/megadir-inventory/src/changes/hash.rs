@@ -267,7 +267,11 @@ impl<'h, S: Sink> Hashing<'h, S> {
     /// inventory, and a journal that cannot be written, as on a full disk: hashes go into the output all the same, and an interrupted
     /// scan begins again.
     fn count(&mut self, read: Vec<(usize, (Contents, Result<()>))>, hashes: &mut [Option<ContentHash>]) {
-        let mut unkept = self.known.take_damage();
+        // Its journal is kept: a scan that is repeated finds the same damage.
+        if let Some(error) = self.known.take_damage() {
+            (self.failed)(error);
+        }
+        let mut unkept = None;
         for (index, (contents, kept)) in read {
             unkept = unkept.or(kept.err());
             match contents {

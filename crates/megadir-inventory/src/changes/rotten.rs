@@ -209,8 +209,9 @@ impl Pass<'_> {
             Contents::Unreadable(error) => return Outcome::Unreadable(error),
         };
         match hands.hash(row, wanted) {
-            Contents::Hashed(again) if again == recorded => Outcome::Unreadable(self.unsteady(row)),
-            Contents::Hashed(_) => Outcome::Rotten(found),
+            Contents::Hashed(again) if again == found => Outcome::Rotten(found),
+            // What the disk holds is not known, whichever reading was as recorded.
+            Contents::Hashed(_) => Outcome::Unreadable(self.unsteady(row)),
             Contents::Changed | Contents::Stopped => Outcome::Changed,
             Contents::Unreadable(error) => Outcome::Unreadable(error),
         }
@@ -222,8 +223,7 @@ impl Pass<'_> {
         row.key.path_into(&mut path);
         let below = names::to_os(&path).unwrap_or_default();
         let path = root.map_or_else(|| below.clone().into_owned().into(), |root| root.path().join(&below));
-        let reason =
-            "read differently twice, the second time as recorded: a fault of memory, cable or controller";
+        let reason = "read differently twice: a fault of memory, cable, controller or disk, and not of the contents alone";
         Error::new("verify", &path, ErrorKind::Io, reason)
     }
 }

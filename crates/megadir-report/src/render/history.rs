@@ -5,9 +5,9 @@
 //! time,study,megadir,commit,rounds,ARM ns,ARM low ns,ARM high ns,ARM ratio,ARM ratio low,ARM ratio high,...
 //! ```
 //!
-//! Runs of one study with the same arms have the same columns in the same order, also if one ended early, so that a second run without
-//! its first line continues the file of the first. `time` is the start of the run in seconds since 1970, UTC. What was not measured or
-//! has no interval is empty.
+//! Runs of one plan have the same columns in the same order, also if one ended early, so that a second run without its first line continues
+//! the file of the first. A program or a file system that is missing leaves its arms out of the plan. `time` is the start of the run in
+//! seconds since 1970, UTC. What was not measured or has no interval is empty.
 
 use crate::render::quoted;
 use crate::report::Report;

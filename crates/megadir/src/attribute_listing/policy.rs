@@ -339,10 +339,7 @@ impl std::fmt::Display for AttributeChoice {
     }
 }
 
-/// `true` if the directory lies on a SCSI or ATA disk that the kernel reports as rotating, also through
-/// partitions, LVM, encryption and software RAID; `false` if that cannot be known, as for virtual disks, whose
-/// kernel flag is 1 whatever is behind them.
-pub fn is_rotating(directory: &Dir) -> bool {
+fn is_rotating(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
     return super::disk::is_rotating(directory);
     #[cfg(not(target_os = "linux"))]

@@ -116,6 +116,7 @@ impl<'a> Place<'a> {
         let failed = |error| self.failed(error);
         rustix::fs::mkdirat(self.parent, &*self.hidden, Mode::RWXU).map_err(failed)?;
         let new = self.open(self.hidden.as_bytes())?;
+        self.check_made(&new)?;
         lock(&new)?;
         make_alike(old, &new, "renew", &self.path)?;
         let owner = rustix::fs::fstat(old).map_err(failed)?.st_uid;
@@ -134,6 +135,20 @@ impl<'a> Place<'a> {
         link(&beside(self.hidden.as_bytes()), &new, OTHER.as_bytes()).map_err(failed)?;
         link(&beside(self.name), old, OTHER.as_bytes()).map_err(failed)?;
         Ok(new)
+    }
+
+    /// In a parent that others may write, one of them may have exchanged the new directory before it was opened by its name.
+    fn check_made(&self, new: &Dir) -> Result<()> {
+        let status = rustix::fs::fstat(new).map_err(|error| self.failed(error))?;
+        let is_own = status.st_uid == rustix::process::geteuid().as_raw()
+            && Mode::from_raw_mode(status.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO) == Mode::RWXU;
+        if is_own && entries(new)?.is_empty() {
+            return Ok(());
+        }
+        self.refuse(
+            ErrorKind::NotFound,
+            "the directory that was made beside it was exchanged by another program",
+        )
     }
 
     fn exchange(&self, old: &Dir, new: &Dir) -> Result<()> {
@@ -249,4 +264,34 @@ fn entries(directory: &Dir) -> Result<Vec<(Box<[u8]>, FileType)>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        reason = "a failed assumption in a test is a failed test, which is wanted"
+    )]
+
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_was_not_just_made_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let parent = Dir::open(scratch.path()).unwrap();
+        let place = Place::new(&parent, b"cache").unwrap();
+        let path = scratch.path().join(&place.hidden);
+        std::fs::create_dir(&path).unwrap();
+        let permit = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let check = || place.check_made(&place.open(place.hidden.as_bytes()).unwrap());
+        permit(0o700);
+        check().unwrap();
+        permit(0o777);
+        assert!(check().unwrap_err().to_string().contains("exchanged by another program"));
+        permit(0o700);
+        std::fs::write(path.join("file"), "").unwrap();
+        assert!(check().unwrap_err().to_string().contains("exchanged by another program"));
+    }
 }

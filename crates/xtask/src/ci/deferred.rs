@@ -48,7 +48,7 @@ pub(crate) static DEFERRED: &[Deferred] = &[
     row(
         "conformance on ext2 and ext3 as a whole",
         Rule::Long,
-        "two minutes each, mostly of creating and removing files; their driver is that of ext4, which has the whole suite in every run, and both are listed by each backend",
+        "two minutes each, mostly of creating and removing files; most kernels serve them by the driver of ext4, which has the whole suite in every run, and both are listed by each backend",
     ),
     row("pages beyond six in the browser", Rule::Long, "a page of each kind is checked in every run"),
     row(

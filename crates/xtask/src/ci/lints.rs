@@ -1,7 +1,9 @@
 //! Stages that check the source without running it.
 
 use crate::ci::stage::{Context, PROFILE, Report};
-use crate::{book, process, tidy};
+use crate::{book, files, process, tidy};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 pub(crate) fn tidy(context: &Context) -> Result<Report, String> {
@@ -20,15 +22,30 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
 /// for both.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let words = ["check", "--workspace", "--locked", "--all-features", "--all-targets", "--profile", PROFILE];
-    process::run(lint(context, &mut context.cargo(&words)))?;
+    process::run(lint(context, &mut context.cargo(&words))?)?;
     process::run(&mut fuzz(context))?;
     Ok(Report::default())
 }
 
 /// Lets clippy check the crates of the workspace in the place of the compiler. `cargo clippy` has one set of words for tests and programs, so that
 /// the length of functions took a second pass over all crates.
-pub(super) fn lint<'a>(context: &Context, check: &'a mut Command) -> &'a mut Command {
-    check.env("RUSTC_WORKSPACE_WRAPPER", context.root("crates/xtask/src/ci/clippy.sh"))
+///
+/// Cargo knows the wrapper by its path alone: with the script at one path, its changes would leave all crates unchecked. So it is copied to a path
+/// that has the digest of its contents.
+pub(super) fn lint<'a>(context: &Context, check: &'a mut Command) -> Result<&'a mut Command, String> {
+    const SCRIPT: &str = include_str!("clippy.sh");
+    let mut digest = DefaultHasher::new();
+    SCRIPT.hash(&mut digest);
+    let folder = context.workspace.target.join("clippy");
+    files::create_folder(&folder)?;
+    let path = folder.join(format!("{:016x}.sh", digest.finish()));
+    // A file that is open for writing cannot be executed.
+    if !files::read(&path).is_ok_and(|text| text == SCRIPT) {
+        files::write(&path, SCRIPT)?;
+    }
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+        .map_err(files::cannot("change the mode of", &path))?;
+    Ok(check.env("RUSTC_WORKSPACE_WRAPPER", path))
 }
 
 fn fuzz(context: &Context) -> Command {

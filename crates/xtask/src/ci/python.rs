@@ -15,6 +15,7 @@ const TOOLS: &[&str] = &[
     "pyright[nodejs]==1.1.414",
     "pyarrow==26.0.1",
     "typing_extensions>=4.12",
+    "twine==7.0.0",
 ];
 
 /// Engines of tasks, which take new versions of Python only. Their tests are skipped without them.
@@ -69,6 +70,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     // Unpacking the libraries takes a minute, so they stay for the next run, in this and in other clones.
     let environment = Environment::at(context.workspace.tools().join("python-tests"))?;
     environment.install(TOOLS)?;
+    // As the registry would: its metadata and its page.
+    process::run(&mut python(context, &environment, &["-m", "twine", "check", "--strict", wheel[3]]))?;
     environment.install(&wheel)?;
     let mut report = Report::default();
     let libraries = [

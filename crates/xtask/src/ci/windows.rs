@@ -19,7 +19,8 @@ const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
 pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 
-/// Cargo's setting for the package that links `zstd`: nothing is linked here, so that its C code need not be compiled.
+/// Cargo's setting for the package that links `zstd`: nothing is linked here, so that its C code need not be compiled. The stage
+/// `wine` compiles it.
 const WITHOUT_ZSTANDARD: &str = "target.x86_64-pc-windows-gnu.zstd.rustc-link-lib=[\"zstd\"]";
 
 /// Oldest minor version of Debian's compiler that builds this workspace.
@@ -35,7 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if !own_target_is_there() {
         command.env("CLIPPY_DRIVER", CLIPPY_DRIVER);
     }
-    process::run(lint(context, &mut command))?;
+    process::run(lint(context, &mut command)?)?;
     Ok(Report::default())
 }
 

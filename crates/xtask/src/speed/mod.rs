@@ -62,14 +62,14 @@ static PUBLICATIONS: &[Publication] = &[
     },
 ];
 
-/// With the profile that the tests of this clone are built with already.
+/// With the words that the tests of this clone are built with already.
 const PAGES: [&str; 11] = [
     "test",
+    "--workspace",
+    "--all-features",
     "--locked",
     "--profile",
     "ci",
-    "--package",
-    "megadir-cli",
     "--test",
     "it",
     "--",

@@ -46,7 +46,7 @@ pub(super) static DEBIAN: &[DebianPackage] = &[
 ];
 
 /// Installs all, and returns the folder of the programs. One that cannot be installed must not prevent the comparison of
-/// the others: the study names it.
+/// the others: this system's is compared instead, if there is one, and the record has its version.
 pub(super) fn install(tools: &Path) -> Result<PathBuf, String> {
     // Not with the tools of other tasks, which are built without optimisation.
     let root = tools.join("peers");
@@ -57,33 +57,71 @@ pub(super) fn install(tools: &Path) -> Result<PathBuf, String> {
     }
     let folder = root.join("bin");
     files::create_folder(&folder)?;
-    if let Err(why) = install_debian(&root, &folder) {
-        eprintln!("xtask: programs of Debian {RELEASE} are not installed, this system's are compared: {why}");
+    match tree(&root) {
+        Ok(tree) => {
+            for (peer, program) in debian_programs() {
+                if let Err(why) = install_patched(&tree, peer.version, program, &folder) {
+                    eprintln!("xtask: {program} of Debian {RELEASE} is not installed: {why}");
+                }
+            }
+        }
+        Err(why) => eprintln!("xtask: programs of Debian {RELEASE} are not installed: {why}"),
     }
     Ok(folder)
 }
 
-fn install_debian(root: &Path, folder: &Path) -> Result<(), String> {
+fn debian_programs() -> impl Iterator<Item = (&'static DebianPackage, &'static str)> {
+    DEBIAN.iter().flat_map(|peer| peer.programs.iter().map(move |program| (peer, *program)))
+}
+
+/// In a folder named by the versions: with others, all is unpacked again.
+fn tree(root: &Path) -> Result<Tree, String> {
     if let Some(lacking) = debian::lacking() {
         return Err(lacking);
     }
     let mut packages: Vec<&str> = DEBIAN.iter().map(|peer| peer.package).collect();
     packages.push("patchelf");
-    let tree = Tree::unpack(&root.join(RELEASE), RELEASE, &packages)?;
+    let versions: Vec<&str> = DEBIAN.iter().map(|peer| peer.version).collect();
+    Tree::unpack(&root.join(format!("{RELEASE}-{}", versions.join("-"))), RELEASE, &packages)
+}
+
+/// Under its name only when it has run and has the version that is to be compared.
+fn install_patched(tree: &Tree, version: &str, program: &str, folder: &Path) -> Result<(), String> {
     let libraries = tree.folder.join("usr/lib/x86_64-linux-gnu");
-    let loader = debian::loader(&libraries)?;
-    for program in DEBIAN.iter().flat_map(|peer| peer.programs) {
-        let installed = folder.join(program);
-        files::copy(&tree.folder.join("usr/bin").join(program), &installed)?;
-        let mut patch = tree.command("usr/bin/patchelf", "patchelf")?;
-        // DT_RPATH, because libraries of libraries are not searched in DT_RUNPATH.
-        patch.args(["--force-rpath", "--set-rpath"]).arg(&libraries);
-        patch.arg("--set-interpreter").arg(&loader).arg(&installed);
-        process::output(&mut patch)?;
-        // Fails here if a library is missing, and not in the study.
-        process::output(Command::new(&installed).arg("--version"))?;
+    let (trial, installed) = (folder.join(format!(".{program}")), folder.join(program));
+    // One of an earlier version, or half of one.
+    for old in [&trial, &installed] {
+        match std::fs::remove_file(old) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(files::cannot("remove", old)(error));
+            }
+            _ => {}
+        }
     }
-    Ok(())
+    files::copy(&tree.folder.join("usr/bin").join(program), &trial)?;
+    let mut patch = tree.command("usr/bin/patchelf", "patchelf")?;
+    // DT_RPATH, because libraries of libraries are not searched in DT_RUNPATH.
+    patch.args(["--force-rpath", "--set-rpath"]).arg(&libraries);
+    patch.arg("--set-interpreter").arg(debian::loader(&libraries)?).arg(&trial);
+    process::output(&mut patch)?;
+    // Fails here if a library is missing, and not in the study.
+    let printed = process::output(Command::new(&trial).arg("--version"))?;
+    if !has_version(&printed, version) {
+        let found = printed.lines().next().unwrap_or_default();
+        return Err(format!(
+            "it is '{found}', and {version} is to be compared: set the version in speed/peers.rs"
+        ));
+    }
+    std::fs::rename(&trial, &installed).map_err(files::cannot("rename", &trial))
+}
+
+/// `5.36.1` is in `Version: v5.36.1-1`, and not in `15.36.1` or `5.36.10`.
+fn has_version(printed: &str, version: &str) -> bool {
+    let is_number = |word: &str| {
+        let rest = word.trim_start_matches('v').strip_prefix(version);
+        rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.'))
+    };
+    printed.split_whitespace().any(is_number)
 }
 
 /// Prints every program whose newest version is not the one that is compared, and returns their number.
@@ -127,10 +165,18 @@ mod tests {
     fn every_program_that_is_installed_is_in_the_study() {
         let study = include_str!("../../../megadir-bench/studies/peers.toml");
         let programs = CRATES.iter().map(|peer| peer.program);
-        for program in programs.chain(DEBIAN.iter().flat_map(|peer| peer.programs).copied()) {
+        for program in programs.chain(debian_programs().map(|(_, program)| program)) {
             let calls = [format!("\"{program} "), format!("'{program} "), format!("| {program} ")];
             assert!(calls.iter().any(|call| study.contains(call)), "{program}");
         }
+    }
+
+    #[test]
+    fn only_the_compared_version_is_installed() {
+        assert!(has_version("Version:\t 5.36.1-1\nBuilt", "5.36.1"));
+        assert!(has_version("ls (GNU coreutils) 9.10\n", "9.10"));
+        assert!(!has_version("ls (GNU coreutils) 9.101\n", "9.10"));
+        assert!(!has_version("find (GNU findutils) 14.11.0\n", "4.11.0"));
     }
 
     #[test]

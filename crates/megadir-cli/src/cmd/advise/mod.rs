@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use megadir::Dir;
-use megadir::attribute_policy::is_rotating;
 use megadir::layout::Layout;
 use megadir::limits::{Assumptions, NameLengths};
 use megadir_advise::code::{Language, NoCode, snippet, transition};
@@ -66,9 +65,9 @@ pub(crate) struct Args {
     /// Assume that names come and go, as in a cache or a mail queue, instead of staying
     #[arg(long, help_heading = "Use")]
     churn: bool,
-    /// Disk below the files: rotating, where the number of seeks decides, or other [default: recognized]
+    /// Disk below the files: rotating, if the number of seeks is to decide, and not a measurement of cached files
     ///
-    /// Rotating SCSI and ATA disks are recognized; virtual disks, network file systems and most RAID controllers hide them.
+    /// Disks are not recognized: what the kernel reports as rotating is often virtual, or an SSD behind a controller.
     #[arg(long, value_name = "KIND", value_enum, help_heading = "Use")]
     disk: Option<DiskKind>,
     /// Main operation of the program
@@ -104,7 +103,6 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum DiskKind {
     Rotating,
-    Other,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -201,7 +199,7 @@ fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
         files: args.files.map_or_else(|| entries_now(args, &look), Ok)?,
         writers: args.writers.unwrap_or(1),
         churn: args.churn,
-        rotating: args.disk.map_or_else(|| is_rotating(&directory), |disk| disk == DiskKind::Rotating),
+        rotating: args.disk == Some(DiskKind::Rotating),
         pattern: args.pattern,
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);

@@ -27,7 +27,7 @@ use crate::ui::screen;
 /// An overloaded machine makes times useless, yet not the limits: the second text is for answers by limits
 /// alone.
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
-const STANDS: &str = "The machine was overloaded: times are rough, but the limits decide this answer.";
+const STANDS: &str = "The machine was overloaded: times are rough, but they do not decide this answer.";
 
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = screen::width(is_terminal);

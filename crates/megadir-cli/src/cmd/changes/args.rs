@@ -246,6 +246,10 @@ impl Args {
         }
     }
 
+    pub(super) fn verifies_all(&self) -> bool {
+        self.share() == Some(Share::ALL)
+    }
+
     pub(super) fn newer(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| Inventory::is_at(path))
     }

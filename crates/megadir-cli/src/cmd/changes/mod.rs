@@ -16,7 +16,7 @@ use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{
-    Change, ChangeKind, CompareOptions, Compared, Fields, Keep, Kept, Rotten, Selection, Watch,
+    Change, ChangeKind, CompareOptions, Compared, Fields, Keep, Kept, Rotten, Selection, Verified, Watch,
 };
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
@@ -181,15 +181,18 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     if args.verify.is_some() {
         run.verify(&mut compared)?;
     }
-    let verified = args.share().map(|share| run.contents(share)).transpose()?.unwrap_or_default();
+    let (verified, read) = args.share().map_or((Verified::default(), Ok(())), |share| run.contents(share));
+    if let Err(error) = read {
+        return rotten_first(!verified.rotten.is_empty(), Err(error));
+    }
     compared.ignore(args.ignore.iter().fold(Fields::NOTHING, |all, field| all.with(*field)));
     run.selection.choose(&mut compared.changes);
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&Only::Kind(change.kind)));
     run.complain(&compared);
     let rotten = run.complain_of_rotten(verified);
-    run.check_gains(&compared)?;
     let is_rotten = !rotten.is_empty();
-    rotten_first(is_rotten, run.conclude(compared, &rotten, writer))
+    let done = run.check_gains(&compared).and_then(|()| run.conclude(compared, &rotten, writer));
+    rotten_first(is_rotten, done)
 }
 
 /// Rotten contents come first, also before errors: a script that backs up after changes must not copy them over good ones.

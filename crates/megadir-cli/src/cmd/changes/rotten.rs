@@ -36,8 +36,17 @@ impl Run<'_> {
     }
 
     /// Reads the share of all files. Failures are printed as they come, since there may be very many; rotten files that were found before an
-    /// interrupt or an error are printed before it.
-    pub(super) fn contents(&mut self, share: Share) -> Result<Verified, CliError> {
+    /// interrupt or an error are printed before it, and returned beside it, because they decide the exit code.
+    pub(super) fn contents(&mut self, share: Share) -> (Verified, Result<(), CliError>) {
+        let mut verified = Verified::default();
+        let ended = self.read_contents(share, &mut verified);
+        if ended.is_err() {
+            self.complain_of(&verified.rotten);
+        }
+        (verified, ended)
+    }
+
+    fn read_contents(&mut self, share: Share, verified: &mut Verified) -> Result<(), CliError> {
         let inventory = Inventory::open(&self.args.inventory)?;
         let options = VerifyOptions {
             share,
@@ -53,27 +62,28 @@ impl Run<'_> {
             *failures += 1;
         };
         let progress = Progress::new("bytes of contents read", is_quiet);
-        let mut verified = Verified::default();
-        let read = || {
-            verify_contents(inventory, &trees, &options, &mut verified, &mut failed).map_err(CliError::from)
-        };
+        let read =
+            || verify_contents(inventory, &trees, &options, verified, &mut failed).map_err(CliError::from);
         let ended = progress.of(&read_bytes, read);
-        let ended = if self.interrupt.is_requested() { Err(interrupted(self.args)) } else { ended };
-        if let Err(error) = ended {
-            self.complain_of(&verified.rotten);
-            return Err(error);
+        if self.interrupt.is_requested() {
+            return Err(interrupted(self.args));
         }
+        ended?;
         let judged = verified.intact + verified.changed + verified.unreadable + verified.rotten.len() as u64;
-        if judged == 0 && verified.unhashed > 0 {
-            return Err(CliError::nothing_ran(
-                "--verify: no file of this share has a hash in the inventory: make them with 'megadir scan --hash all', or with --update",
-            ));
+        // With --update they get their hashes.
+        if judged == 0 && verified.unhashed > 0 && !self.args.update {
+            let reason = "no file of this share has a hash in the inventory: make them with 'megadir scan --hash all', or with --update";
+            if self.args.verifies_all() {
+                return Err(CliError::nothing_ran(format!("--verify: {reason}")));
+            }
+            // Other shares may have some; the changes are worth printing.
+            self.fail(reason);
         }
         if !is_quiet {
             let read = sizes::text(read_bytes.load(std::sync::atomic::Ordering::Relaxed));
-            eprintln!("megadir: {}", summary(&verified, &read));
+            eprintln!("megadir: {}", summary(verified, &read));
         }
-        Ok(verified)
+        Ok(())
     }
 
     /// Lists of paths are for programs that copy them: a rotten file must not replace its backup, so it is in such a list only on request.

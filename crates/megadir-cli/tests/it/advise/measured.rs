@@ -221,7 +221,7 @@ fn impossibility_precedes_overload_precedes_advice() {
     shown(&["--files", "10k"], &[OVERLOAD, "10 000 files: ", "path"]);
     shown(
         &["--files", "20M"],
-        &["20.0 M files: ", "times are rough, but the limits decide this answer.", "path"],
+        &["20.0 M files: ", "times are rough, but they do not decide this answer.", "path"],
     );
 }
 

@@ -435,7 +435,7 @@ const BLOCKS: &[Block] = &[
     (
         "docs/regressions.md",
         &[(
-            "megadir bench report run.jsonl --format history | tail -n +2 >> history.csv",
+            "megadir bench report run.jsonl --format history > row.csv\n",
             Smaller(&[("megadir", "megadir bench run lookup --quick -q -o run.jsonl && megadir")]),
         )],
     ),

@@ -15,6 +15,8 @@ mod picture;
 mod reference;
 #[cfg(target_os = "linux")]
 mod stated;
+#[cfg(target_os = "linux")]
+mod units;
 
 use std::io::Write;
 use std::path::Path;

@@ -232,6 +232,60 @@ mod tests {
         assert!(STEPS.iter().any(|step| step.user == ROOT) && STEPS.iter().any(|step| step.user == USER));
     }
 
+    /// Text before the tests, and before what only documentation tests compile.
+    fn shipped(text: &str) -> &str {
+        let end = ["#[cfg(test)]", "#[cfg(all(test", "#[cfg(doctest)]"]
+            .iter()
+            .filter_map(|mark| text.find(mark))
+            .min();
+        &text[..end.unwrap_or(text.len())]
+    }
+
+    /// The short tier packs the crates without compiling them, so a file outside of its crate would be missed in the package.
+    #[test]
+    fn crates_include_files_of_their_own_only() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut seen = 0;
+        for own in files::list(crates).unwrap() {
+            let manifest = files::read(&own.join("Cargo.toml")).unwrap_or_default();
+            if manifest.contains("publish = false") {
+                continue;
+            }
+            let mut folders = vec![own.join("src")];
+            while let Some(folder) = folders.pop() {
+                for path in files::list(&folder).unwrap() {
+                    if path.is_dir() {
+                        folders.push(path);
+                        continue;
+                    }
+                    let text = files::read(&path).unwrap_or_default();
+                    if path.ends_with("tests.rs")
+                        || path.extension().is_none_or(|extension| extension != "rs")
+                    {
+                        continue;
+                    }
+                    for included in shipped(&text).split("include_").skip(1) {
+                        let Some(file) = included
+                            .split('"')
+                            .nth(1)
+                            .filter(|_| included.starts_with("str!(") || included.starts_with("bytes!("))
+                        else {
+                            continue;
+                        };
+                        let full = std::fs::canonicalize(path.parent().unwrap().join(file)).unwrap();
+                        assert!(
+                            full.starts_with(std::fs::canonicalize(&own).unwrap()),
+                            "{}: {file}",
+                            path.display()
+                        );
+                        seen += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen > 10, "{seen}");
+    }
+
     #[test]
     fn a_source_that_lacks_a_dependency_does_not_work_offline() {
         let folder = tempfile::tempdir().unwrap();
