@@ -30,7 +30,7 @@ fn options_of_services_on_pages_are_accepted() {
         // Nothing of this machine is read or removed: each path is one that is missing.
         let words: Vec<String> = words
             .into_iter()
-            .map(|word| if word.starts_with('/') { "missing/path".into() } else { word })
+            .map(|word| if word.starts_with('/') { format!("missing{word}") } else { word })
             .collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output_of(scratch.path(), &words);
