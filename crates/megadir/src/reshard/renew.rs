@@ -268,11 +268,6 @@ fn entries(directory: &Dir) -> Result<Vec<(Box<[u8]>, FileType)>> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(
-        clippy::unwrap_used,
-        reason = "a failed assumption in a test is a failed test, which is wanted"
-    )]
-
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

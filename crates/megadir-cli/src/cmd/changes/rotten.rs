@@ -46,6 +46,8 @@ impl Run<'_> {
         (verified, ended)
     }
 
+    /// Its failures count for the exit code, and so does a share without any hash: nothing of it was verified, which must not look like
+    /// intact files. `verified` is filled also if the reading ends early.
     fn read_contents(&mut self, share: Share, verified: &mut Verified) -> Result<(), CliError> {
         let inventory = Inventory::open(&self.args.inventory)?;
         let options = VerifyOptions {
