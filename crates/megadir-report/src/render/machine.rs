@@ -72,7 +72,8 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
     let model = disks().find(|disk| disk.is_model).map(|disk| {
         format!(
             "Measured on a MODEL of a disk, not on a disk ({}): ratios and seeks mean something, seconds only as far as the model holds.",
-            disk.name
+            // Lines are broken between words.
+            disk.name.replace(',', ", ")
         )
     });
     let disk = disks().any(|disk| !disk.is_model).then(|| {

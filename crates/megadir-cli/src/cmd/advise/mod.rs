@@ -68,8 +68,9 @@ pub(crate) struct Args {
     /// Disk below the files: rotating, if the number of seeks is to decide, and not a measurement of cached files
     ///
     /// Disks are not recognized: what the kernel reports as rotating is often virtual, or an SSD behind a controller.
-    #[arg(long, value_name = "KIND", value_enum, help_heading = "Use")]
-    disk: Option<DiskKind>,
+    // Its id is not `disk`, because completions know the values of `bench run --disk` by that.
+    #[arg(long = "disk", value_name = "KIND", value_enum, help_heading = "Use")]
+    disk_kind: Option<DiskKind>,
     /// Main operation of the program
     #[arg(long, value_name = "PATTERN", default_value = "mixed", value_parser = pattern())]
     #[arg(help_heading = "Use")]
@@ -83,7 +84,7 @@ pub(crate) struct Args {
     code: Option<Language>,
     /// Print the function for LAYOUT, e.g. digest:2, without measuring
     #[arg(long, value_name = "LAYOUT", requires = "code")]
-    #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "disk", "pattern", "time", "json", "report"])]
+    #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "disk_kind", "pattern", "time", "json", "report"])]
     layout: Option<Layout>,
     /// With --code, also print functions that open and create files while they are moved from layout OLD
     ///
@@ -199,7 +200,7 @@ fn answer_of(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
         files: args.files.map_or_else(|| entries_now(args, &look), Ok)?,
         writers: args.writers.unwrap_or(1),
         churn: args.churn,
-        rotating: args.disk == Some(DiskKind::Rotating),
+        rotating: args.disk_kind == Some(DiskKind::Rotating),
         pattern: args.pattern,
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);
