@@ -51,7 +51,20 @@ impl Two {
     fn mount(&mut self, swapped: bool) -> Result<(), String> {
         for (index, name) in ["a", "b"].into_iter().enumerate() {
             let device = &self.devices[if swapped { 1 - index } else { index }];
-            run_tool(Command::new("losetup").arg(device).arg(self.at().join(format!("{name}.image"))))?;
+            let image = self.at().join(format!("{name}.image"));
+            let attach = || run_tool(Command::new("losetup").arg(device).arg(&image));
+            // Programs that look at all devices hold each for a moment.
+            let mut tried = attach();
+            for _ in 0..40 {
+                match &tried {
+                    Err(why) if why.contains("busy") => {
+                        std::thread::sleep(std::time::Duration::from_millis(50))
+                    }
+                    _ => break,
+                }
+                tried = attach();
+            }
+            tried?;
             let mut command = Command::new("mount");
             command.args(["-t", self.kind, device]).arg(self.at().join("t").join(name));
             run_tool(&mut command)?;
