@@ -54,14 +54,13 @@ impl Two {
             let image = self.at().join(format!("{name}.image"));
             let attach = || run_tool(Command::new("losetup").arg(device).arg(&image));
             // Programs that look at all devices hold each for a moment.
+            let is_busy = |tried: &Result<_, String>| tried.as_ref().is_err_and(|why| why.contains("busy"));
             let mut tried = attach();
             for _ in 0..40 {
-                match &tried {
-                    Err(why) if why.contains("busy") => {
-                        std::thread::sleep(std::time::Duration::from_millis(50))
-                    }
-                    _ => break,
+                if !is_busy(&tried) {
+                    break;
                 }
+                std::thread::sleep(std::time::Duration::from_millis(50));
                 tried = attach();
             }
             tried?;
