@@ -89,8 +89,7 @@ fn a_rank_that_hangs_is_named_and_the_job_ends_without_it_and_not_with_success()
     let messages = fs::read_to_string(at.join("messages")).unwrap();
     assert!(ended.code().is_some_and(|code| code != 0), "{messages}");
     for (words, times) in [
-        // Every half minute, but the last one may come after the end.
-        (" so far, ", 1..10),
+        (" so far, ", 2..10),
         ("megadir: rank 2 on '", 1..2),
         (" s on a task of 2 s, first on '", 1..2),
         ("megadir: the job ends without the ranks that hang", 1..2),
