@@ -3,7 +3,7 @@
 //! * [`pack`] writes a pack, and continues one that was interrupted.
 //! * [`verify`] reads it again, and compares it with the tree if one is given.
 //! * [`select_packed`] selects the files of the tree that the pack holds, and which are unchanged; [`PackedSelection::remove`] removes them.
-//! * [`Pack`] reads single members, and [`extract`] writes them into a directory.
+//! * [`Pack`] reads single members, [`Members`] many of them in any order, and [`extract`] writes them into a directory.
 //!
 //! The index is a Parquet file that every reader of inventories reads; its further columns have the place of each member in the shards. It is
 //! written last: without it there is no pack. Nothing but the removal changes the tree. Linux only.
@@ -17,7 +17,7 @@
 //! | `source.rs` | reads entries of the tree, and again if they change meanwhile |
 //! | `shard.rs`, `journal.rs` | shards as they are written; what makes a finished one worth keeping |
 //! | `write.rs`, `unfinished.rs` | the whole of packing; packs that were interrupted |
-//! | `read.rs` | members of a finished pack |
+//! | `read.rs`, `members.rs` | members of a finished pack, by the index and by a table in memory |
 //! | `remove.rs`, `own_files.rs` | files of the tree that the pack holds, removed; the files of the pack, which never are |
 //! | `verify.rs`, `extract.rs` | the pack compared with its index and its tree; members as files |
 
@@ -30,6 +30,7 @@ mod extract;
 mod journal;
 mod layout;
 mod member;
+mod members;
 mod own_files;
 mod read;
 mod remove;
@@ -41,6 +42,7 @@ mod write;
 
 pub use extract::{ExtractOptions, ExtractWatch, Extracted, extract};
 pub use layout::{INDEX, index_path};
+pub use members::{MemberPaths, MemberPlace, Members};
 pub use read::{Pack, PackedEntry};
 pub use remove::{
     PackedSelection, RemoveEvent, RemoveWatch, Selected, Stay, Stays, packed_directory, select_packed,

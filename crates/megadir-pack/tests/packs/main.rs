@@ -4,6 +4,7 @@
 
 mod described;
 mod hostile;
+mod members;
 mod others;
 mod removed;
 mod resumed;
