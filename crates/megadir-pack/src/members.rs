@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use megadir::{Error, ErrorKind, FileType, Result};
 use megadir_inventory::{ContentHash, PackIndex, Stored, open_to_read};
@@ -46,10 +46,15 @@ pub struct Members {
     /// Ascending by hash.
     records: Vec<Record>,
     /// Each has a shard whose number has this remainder.
-    open: Vec<RwLock<Option<(u32, Arc<File>)>>>,
+    open: Vec<Slot>,
 }
 
-/// Place of a file, as [`Stored`], with the hash of its contents.
+/// An open shard with its number. No thread waits for it: a process that was forked while another thread held it would wait for ever.
+type Slot = RwLock<Option<(u32, Arc<File>)>>;
+
+/// Place of a file, as [`Stored`], in bytes of its shard, with the hash of its contents. There is one for each name of each file
+/// of the pack, so that it has no pointers and its order of fields leaves no gaps. `hash` is that of the path, with a key of this
+/// process, so that the author of a pack cannot make paths with equal hashes.
 #[derive(Clone, Copy)]
 struct Record {
     hash: u64,
@@ -337,7 +342,7 @@ impl Members {
     /// Length of the headers of a file by the index, once it is known to be one that a member may have.
     fn headers_length(&self, record: &Record) -> Result<usize> {
         let length = record.data_offset - record.header_offset;
-        match length >= BLOCK_BYTES && length <= HEADERS_BYTES_MAX {
+        match (BLOCK_BYTES..=HEADERS_BYTES_MAX).contains(&length) {
             true => Ok(length as usize),
             false => Err(self.malformed_at(record, "the place of the contents does not fit the headers")),
         }
@@ -376,7 +381,8 @@ impl Members {
             return Err(Error::new("read", &self.shard_path(shard), ErrorKind::Malformed, reason));
         };
         let slot = &self.open[shard as usize % OPEN_MAX];
-        if let Some((number, file)) = &*slot.read().unwrap_or_else(PoisonError::into_inner)
+        if let Ok(held) = slot.try_read()
+            && let Some((number, file)) = &*held
             && *number == shard
         {
             return Ok(Arc::clone(file));
@@ -384,9 +390,7 @@ impl Members {
         let path = self.shard_path(shard);
         let file = match open_to_read(&path) {
             Err(error) if error.kind() == ErrorKind::TooManyOpenFiles => {
-                for slot in &self.open {
-                    *slot.write().unwrap_or_else(PoisonError::into_inner) = None;
-                }
+                self.open.iter().for_each(|slot| put(slot, None));
                 open_to_read(&path)?
             }
             opened => opened?,
@@ -397,7 +401,7 @@ impl Members {
             return Err(Error::new("read", &path, ErrorKind::Malformed, reason));
         }
         let file = Arc::new(file);
-        *slot.write().unwrap_or_else(PoisonError::into_inner) = Some((shard, Arc::clone(&file)));
+        put(slot, Some((shard, Arc::clone(&file))));
         Ok(file)
     }
 
@@ -451,6 +455,13 @@ impl Record {
     /// Headers of a further name of a file lie behind the contents that it shares, those of the file before them.
     fn is_link(&self) -> bool {
         self.header_offset >= self.data_offset
+    }
+}
+
+/// Nothing changes if another thread uses it just now: the shard is opened again for the next read.
+fn put(slot: &Slot, shard: Option<(u32, Arc<File>)>) {
+    if let Ok(mut held) = slot.try_write() {
+        *held = shard;
     }
 }
 
