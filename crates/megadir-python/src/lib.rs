@@ -9,6 +9,7 @@
 //! | `recorded.rs`, `gathered.rs` | listings of inventories; rows in memory, as objects of Python for the modules that other libraries use |
 //! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
 //! | `inventory.rs`, `records.rs`, `tasks.rs` | scan and changes; samples of a benchmark; jobs on many machines |
+//! | `pack.rs`, `members.rs` | packs are written and verified; their files are read |
 //! | `conditions.rs`, `access.rs`, `units.rs`, `names.rs` | arguments that several functions take |
 //! | `attention.rs`, `failure.rs` | signals and progress; exceptions |
 //!
@@ -25,7 +26,9 @@ mod inventory;
 mod layout;
 mod limits;
 mod listing;
+mod members;
 mod names;
+mod pack;
 mod recorded;
 mod records;
 mod remove;
@@ -47,6 +50,10 @@ mod _megadir {
     use crate::limits::limits;
     #[pymodule_export]
     use crate::listing::{count, estimate, list};
+    #[pymodule_export]
+    use crate::members::{MemberPaths, Members, MembersInOrder, PackError};
+    #[pymodule_export]
+    use crate::pack::{create_pack, verify_pack};
     #[pymodule_export]
     use crate::recorded::{has_all_entries, is_inventory, recorded_tree};
     #[pymodule_export]

@@ -3,11 +3,12 @@
 import os
 import pathlib
 from datetime import timedelta
-from typing import Optional
+from typing import Optional, Union
 
 import megadir
 import megadir.fsspec
 import megadir.huggingface
+import megadir.pack
 import megadir.torch
 
 
@@ -45,3 +46,16 @@ def uses() -> None:
         "photos", classes[1], extensions=".jpg", inventory=b"inventory.parquet", refresh=True, on_error=errors.append
     )
     data_files = megadir.huggingface.data_files("photos", split="train", inventory="inventory.parquet")
+    problems: list[Exception] = []
+    shards: int = megadir.pack.create("photos", pathlib.Path("packed"), shard_size="64MiB", on_error=errors.append).shards
+    found: int = megadir.pack.verify(b"packed", "photos", on_error=problems.append, progress=True).problems
+    pack: megadir.pack.Pack = megadir.pack.open("packed")
+    contents: bytes = pack["a.jpg"] + pack[b"b.jpg"] + pack[pathlib.Path("old/c.jpg")]
+    either: Optional[bytes] = pack.get("a.jpg")
+    number_or_bytes: Union[bytes, int] = pack.get(b"a.jpg", 5)
+    all_of_them: dict[str, bytes] = dict(pack)
+    shard, offset, length = pack.place("a.jpg")
+    descriptor: int = os.open(shard, os.O_RDONLY)
+    part: bytes = os.pread(descriptor, length, offset)
+    large: megadir.Stream = pack.table(columns=["path", "size"], type="file", larger_than="1MB")
+    keys: list[str] = [sample["__key__"] for sample in pack.samples(by_path=True)]

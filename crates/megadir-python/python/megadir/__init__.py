@@ -17,7 +17,8 @@
 ===============  =====================================================================================
 
 Modules: ``megadir.fsspec`` (file system ``megadir://``), ``megadir.torch`` and ``megadir.huggingface`` (folders of images),
-``megadir.futures``, ``megadir.dask`` and ``megadir.ray`` (many processes and machines), ``megadir.records`` (benchmarks).
+``megadir.futures``, ``megadir.dask`` and ``megadir.ray`` (many processes and machines), ``megadir.records`` (benchmarks),
+``megadir.pack`` (packs: files by path).
 
 Functions that return a :class:`Stream` work with every library that has the Arrow PyCapsule interface: pyarrow, Polars, DuckDB
 and pandas 3. The rows are read as the library takes them, by several threads, in bounded memory, and without the
@@ -60,7 +61,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _megadir, _program, _progress, _rows, records
+from . import _megadir, _program, _progress, _rows, pack, records
 from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, __version__, scandir
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ __all__ = [
     "files",
     "limits",
     "list",
+    "pack",
     "records",
     "remove",
     "scan",
