@@ -47,6 +47,8 @@ megadir_record::named! {
         /// A directory became full and its arm was stopped, or may become full.
         IndexFull = "index-full",
         Ranks = "ranks",
+        /// Space that containers of the files take.
+        Containers = "containers",
     }
 }
 

@@ -42,6 +42,55 @@ pub struct CommandWork {
     /// Result of the task's reference, found before the first block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedOutput>,
+    /// The program makes a container of the data set once, untimed, and each operation is a read from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
+}
+
+/// Reads from a container of the data set, by one thread of the measuring process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reading {
+    pub container: Container,
+    /// Layout of the files in a container that is a directory, e.g. `prefix:2`; `None` for that of the data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    pub operation: ReadOperation,
+    /// Files of a block; each is one operation.
+    pub files: u64,
+}
+
+crate::named! {
+    /// Form in which the files of a data set are kept.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Container {
+        /// Files in directories: the data set itself, if no program makes another one.
+        Directory = "directory",
+        /// Image of the kernel's file system, mounted on a loop device.
+        Squashfs = "squashfs",
+        /// Image of the kernel's file system, mounted on a loop device.
+        Erofs = "erofs",
+        /// tar files with an index, of `megadir pack create`.
+        Pack = "pack",
+        /// Archive with stored members, read by the crate `zip`.
+        Zip = "zip",
+        /// Table `sqlar` with stored contents, read by the machine's `libsqlite3`.
+        Sqlite = "sqlite",
+    }
+}
+
+crate::named! {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum ReadOperation {
+        /// Opens (or mounts) the container, reads one file by its path, and closes both.
+        First = "first",
+        /// Files by their paths, drawn at random without repetition, from a container that is open.
+        Random = "random",
+        /// Contents of all files, in the order that suits the container.
+        All = "all",
+        /// Paths and sizes of all files.
+        List = "list",
+    }
 }
 
 crate::named! {

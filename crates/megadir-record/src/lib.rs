@@ -27,7 +27,7 @@ pub mod sample;
 
 pub use built::{Built, BuiltAged, BuiltSet, Delay, Epoch, SelfCheck, Used, UsedByArms};
 pub use claims::Claims;
-pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
+pub use command::{CommandWork, Container, ExpectedOutput, OutputTo, ReadOperation, Reading, SameWork};
 pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataId, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS,

@@ -10,7 +10,8 @@
 //! | `ext4.rs`, `xfs_bulkstat.rs`, `btrfs_search.rs`, `quota.rs` | ioctls of single file systems; quotas |
 //! | `volume.rs` | UUID of any mounted file system |
 //! | `extents.rs`, `page_cache.rs`, `loop_device.rs` | blocks of a file, cached pages, images as devices |
-//! | `mpi.rs`, `cpp_filesystem.rs`, `windows/` | MPI at run time; C++ for a benchmark; Windows |
+//! | `mpi.rs`, `sqlite.rs`, `loader.rs` | MPI and SQLite, loaded at run time |
+//! | `cpp_filesystem.rs`, `windows/` | C++ for a benchmark; Windows |
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]
@@ -29,6 +30,7 @@ pub mod extents;
 pub mod file_handle;
 #[cfg(target_os = "linux")]
 pub mod kernel_calls;
+mod loader;
 #[cfg(target_os = "linux")]
 pub mod loop_device;
 pub mod mpi;
@@ -41,6 +43,8 @@ pub mod processor;
 pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
+#[cfg(target_os = "linux")]
+pub mod sqlite;
 #[cfg(all(target_os = "linux", feature = "standard-streams"))]
 pub mod standard_streams;
 pub mod usage;

@@ -74,12 +74,20 @@ pub(crate) fn each_entry(
     directory: Borrowed<'_>,
     each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
 ) -> io::Result<()> {
+    each_listed(directory, &mut |entry| each(entry.name, entry.kind))
+}
+
+/// As [`each_entry`], with all that the listing has.
+pub(crate) fn each_listed(
+    directory: Borrowed<'_>,
+    each: &mut dyn FnMut(&megadir::Entry<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let own = Dir::from_descriptor(again(directory)?, Path::new("."));
     let options = megadir::ReadOptions { resolve_types: true, ..megadir::ReadOptions::serial(BUFFER_BYTES) };
     let mut reader = megadir::backend(LISTED_BY)?.open(&own, &options)?;
     while let Some(batch) = reader.next_batch()? {
         for entry in batch.entries() {
-            each(entry.name, entry.kind)?;
+            each(&entry)?;
         }
     }
     Ok(())

@@ -15,7 +15,9 @@
 use std::collections::BTreeSet;
 
 use megadir::sizes;
-use megadir_record::{Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work};
+use megadir_record::{
+    Arm, CacheState, Container, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work,
+};
 
 use super::trees;
 use crate::kind::cost::{BLOCK_NS, MAKE_NS, REMOVE_NS, STAT_NS};
@@ -234,7 +236,8 @@ struct Needs {
     contents_bytes: u64,
 }
 
-/// Files that arms make are counted once.
+/// Files that arms make are counted once. Space is an upper bound, since a run that is out of space after hours is worse than a refusal; the
+/// containers made of a data set take no more than its files do.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };
@@ -265,7 +268,29 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
             needs.files = needs.files.saturating_add(all);
         }
     }
+    let (containers, directories) = containers(plan, data);
+    let with_copies = |bytes: u64, copies: u64| bytes.saturating_mul(copies.saturating_add(1));
+    needs.inodes = with_copies(needs.inodes, directories);
+    needs.space_bytes = with_copies(needs.space_bytes, containers);
+    needs.contents_bytes = with_copies(needs.contents_bytes, containers);
     needs
+}
+
+/// Containers that are made of a data set and kept, and one more that exists while its program is timed; of
+/// all these, those that are directories.
+fn containers(plan: &Plan, data: &Data) -> (u64, u64) {
+    let of_data = plan.arms.iter().filter(|arm| arm.data == data.id);
+    let made: BTreeSet<(&str, bool)> = of_data
+        .filter_map(|arm| match &arm.work {
+            Work::Command(work) => {
+                let reading = work.reading.as_ref().filter(|_| !work.line.is_empty())?;
+                Some((work.line.as_str(), reading.container == Container::Directory))
+            }
+            _ => None,
+        })
+        .collect();
+    let all = made.len() as u64 + u64::from(!made.is_empty());
+    (all, made.iter().filter(|(_, is_directory)| *is_directory).count() as u64)
 }
 
 /// Fraction of a data set's files that arms create at a time, since some arms create only the first of

@@ -12,15 +12,22 @@
 //!                               +-- yes, though not allowed: refused, data set made again
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
 
+use megadir::sizes;
+use megadir_record::axes::grouped;
 use megadir_record::{Arm, ArmId, CommandWork, DataId, ExpectedOutput, Note, Work};
 
 use super::{Prepared, RunError};
-use crate::control::WorkError;
+use crate::control::{RunControl, WorkError};
 use crate::kind::{Program, printed_otherwise};
 use crate::note::NoteKind;
+use crate::os::{self, At};
 use crate::run::data_dirs::DataDirs;
+use crate::run::data_sets::tree_usage;
 use crate::run::intact::{changed, look, remake};
 
 /// An odd number, so that the median is a measured time.
@@ -43,6 +50,9 @@ pub(crate) fn try_programs(
     for ((data, _), arms) in tasks {
         refused.extend(one_task(prepared, data, &arms)?);
     }
+    if let Some(note) = containers(prepared, &refused)? {
+        prepared.notes.push(note);
+    }
     if let Some(note) = shell_start(prepared)? {
         prepared.notes.push(note);
     }
@@ -59,8 +69,11 @@ fn one_task(
 ) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
-    let line = |id: &ArmId| command(&prepared.plan.arms[id.0 as usize]).map(|work| work.line.clone());
-    let lines: Vec<Option<String>> = arms.iter().map(line).collect();
+    let line = |id: &ArmId| {
+        let work = command(&prepared.plan.arms[id.0 as usize])?;
+        Some((work.line.clone(), work.reading.clone()))
+    };
+    let lines: Vec<_> = arms.iter().map(line).collect();
     for (place, id) in arms.iter().enumerate() {
         // Twins in other cache states, and the baseline against itself.
         if let Some(same) = lines[..place].iter().position(|line| *line == lines[place]) {
@@ -154,12 +167,57 @@ fn one_arm(
             "its work is unequal: it does not leave the expected files and directories ({left} left, {others} expected)"
         )));
     }
+    if own.reads() {
+        return Err(WorkError::Program(format!(
+            "its work is unequal: {} files, {} expected, or other names, sizes or contents",
+            found.lines,
+            expected.map_or(0, |expected| expected.lines)
+        )));
+    }
     let directory = &dirs.directories[data.0 as usize];
     let name = |id: ArmId| dirs.plan.arms[id.0 as usize].name.as_str();
     let (of_baseline, of_arm) = ((&mut of_reference, name(reference)), (&mut own, name(id)));
     let why = printed_otherwise(of_baseline, of_arm, directory, control)?;
     let why = why.unwrap_or_else(|| "its output differs from run to run".into());
     Err(WorkError::Program(format!("its work is unequal: {why}")))
+}
+
+/// Space of each container, once for all arms that read from it; the first of a file system speaks for all.
+fn containers(prepared: &Prepared<'_>, refused: &[(ArmId, String)]) -> Result<Option<Note>, RunError> {
+    let (mut known, mut texts) = (BTreeSet::new(), Vec::new());
+    for arm in &prepared.plan.arms {
+        let Some(work) = command(arm).filter(|work| work.reading.is_some()) else { continue };
+        let is_refused = refused.iter().any(|(id, _)| *id == arm.id);
+        if is_refused || !known.insert((arm.data, work.line.clone())) {
+            continue;
+        }
+        let program = Program::of(&prepared.plan, arm, work, prepared.worker.as_ref());
+        let directory = &prepared.data[arm.data.0 as usize];
+        let used = program.container_path(directory, prepared.control).and_then(|path| match path {
+            Some(path) => space_of(&path, prepared.control).map(Some),
+            None => Ok(None),
+        });
+        if let Some((inodes, bytes)) = used.map_err(|error| RunError::of_arm(&arm.name, error))? {
+            let method = arm.axes.method.as_deref().unwrap_or(&arm.name);
+            let plural = if inodes == 1 { "inode" } else { "inodes" };
+            texts.push(format!("{method} {} in {} {plural}", sizes::text(bytes), grouped(inodes)));
+        }
+    }
+    let text = format!("allocated space: {}", texts.join("; "));
+    Ok((!texts.is_empty()).then(|| NoteKind::Containers.note(text)))
+}
+
+/// Inodes and allocated bytes.
+fn space_of(container: &Path, control: RunControl<'_>) -> Result<(u64, u64), WorkError> {
+    let failed = WorkError::at("measuring a container");
+    match os::open_directory(container) {
+        Ok(opened) => tree_usage(opened.at(), control).map(|found| (found.used.inodes, found.used.bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            let file = File::open(container).map_err(failed)?;
+            os::use_of(&file).map(|(_, bytes)| (1, bytes)).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 /// Programs run through the shell include the start of the shell. Its time is measured by an empty command
@@ -169,13 +227,16 @@ fn shell_start(prepared: &Prepared<'_>) -> Result<Option<Note>, RunError> {
     use crate::kind::{BlockKey, WorkBlock, Workload};
     use crate::measure::{Calibration, Stopwatch};
     let arms = || prepared.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
-    let Some((arm, work)) = arms().find(|(_, work)| work.shell) else { return Ok(None) };
+    let Some((arm, work)) = arms().find(|(_, work)| work.shell && work.reading.is_none()) else {
+        return Ok(None);
+    };
     let nothing = CommandWork {
         line: ":".into(),
         output: megadir_record::OutputTo::Null,
         same: megadir_record::SameWork::ExitCode,
         prepare: None,
         exit_code: 0,
+        reading: None,
         ..work.clone()
     };
     let mut shell = Program::of(&prepared.plan, arm, &nothing, prepared.worker.as_ref());

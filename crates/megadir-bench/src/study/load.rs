@@ -48,6 +48,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "mdtest-hard", text: include_str!("../../studies/mdtest-hard.toml") },
     BuiltIn { name: "remove", text: include_str!("../../studies/remove.toml") },
     BuiltIn { name: "limits", text: include_str!("../../studies/limits.toml") },
+    BuiltIn { name: "container", text: include_str!("../../studies/container.toml") },
     BuiltIn { name: "peers", text: include_str!("../../studies/peers.toml") },
 ];
 

@@ -33,6 +33,8 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod conditions;
 #[cfg(target_os = "linux")]
+mod containers;
+#[cfg(target_os = "linux")]
 mod deep;
 #[cfg(target_os = "linux")]
 mod doctor;

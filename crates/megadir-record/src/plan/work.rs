@@ -116,7 +116,7 @@ impl Work {
             Self::Attributes { .. } | Self::StatSome { .. } => None,
             Self::Files(work) => Some(work.files().max(1)),
             Self::Remove(work) => Some(work.files.max(1)),
-            Self::Command(_) => Some(1),
+            Self::Command(work) => Some(work.reading.as_ref().map_or(1, |reading| reading.files.max(1))),
         }
     }
 

@@ -288,6 +288,10 @@ const ADVICE: &[(&str, &str)] = &[
         "ranks",
         "Nothing, if the last rank changes from block to block; a rank that is the last in most blocks has a slow host or a slow way to the server.",
     ),
+    (
+        "containers",
+        "Nothing: files take whole blocks of the file system, and an inode each; compare the space with that of your own files.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 

@@ -50,6 +50,7 @@ static TOOLS: &[Tool] = &[
     tool("pip3", "python3-pip", "stage python, and the test of inventories with DuckDB"),
     tool("rsync", "rsync", "tests of recipes for copies and backups"),
     tool("bsdtar", "libarchive-tools", "packs read by another tar"),
+    tool("sqlite3", "sqlite3", "study container"),
     tool("restic", "restic", "tests of recipes for backups"),
     tool("man", "man-db", "test of man pages"),
     tool("mandoc", "mandoc", "test of man pages"),

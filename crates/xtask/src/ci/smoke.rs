@@ -21,7 +21,7 @@ const FULL_SOON: &str = "limits";
 fn own_file_system(study: &str) -> Option<&'static str> {
     match study {
         FULL_SOON => Some("ext4:block=1k:^has_journal"),
-        "fill" | "layout" | "peers" | "smallfile" | "remove" => Some("ext4"),
+        "container" | "fill" | "layout" | "peers" | "smallfile" | "remove" => Some("ext4"),
         _ => None,
     }
 }
@@ -41,7 +41,7 @@ const COLD: &str = "smallfile";
 const RECORD: &str = "--output=record.jsonl";
 
 /// Studies that warm up, for up to ten seconds if they may.
-const WARMED: [&str; 5] = ["attributes", "listing", "lookup", "peers", "stat-or-list"];
+const WARMED: [&str; 6] = ["attributes", "container", "listing", "lookup", "peers", "stat-or-list"];
 
 /// Several file systems side by side, one of them served by another's driver and one in memory.
 const SIDE_BY_SIDE: [&str; 4] = [COLD, "--quick", "--fs", "ext2,ext4,tmpfs"];

@@ -93,7 +93,16 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-pack", &["megadir", "megadir-inventory"]),
     allowed(
         "megadir-bench",
-        &["megadir-sys", "megadir", "megadir-lab", "megadir-mpi", "megadir-stats", "megadir-record"],
+        &[
+            "megadir-sys",
+            "megadir",
+            "megadir-inventory",
+            "megadir-lab",
+            "megadir-mpi",
+            "megadir-pack",
+            "megadir-stats",
+            "megadir-record",
+        ],
     ),
     allowed("megadir-report", &["megadir-stats", "megadir-record"]),
     allowed("megadir-advise", &["megadir", "megadir-record", "megadir-bench", "megadir-report"]),

@@ -24,6 +24,7 @@
 //! | `words.rs`, `program.rs` | command lines, and the programs that they name |
 //! | `plan.rs` | arms, groups and data sets |
 //! | `lines.rs`, `fingerprint.rs` | equal work: printed lines, remaining files |
+//! | `reading/` | groups with `read`: their programs make containers of the files, and reads from these are measured |
 
 mod fingerprint;
 #[cfg(target_os = "linux")]
@@ -33,13 +34,15 @@ mod lines;
 mod plan;
 mod program;
 #[cfg(target_os = "linux")]
+mod reading;
+#[cfg(target_os = "linux")]
 mod run;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
 
 use megadir::nearest::choices;
-use megadir_record::{CommandWork, OutputTo, SameWork};
+use megadir_record::{CommandWork, Container, OutputTo, ReadOperation, SameWork};
 use serde::Deserialize;
 
 use crate::kind::Traits;
@@ -55,9 +58,18 @@ pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
 
 pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
-    let entry_ns = if work.changes { MAKE_NS + REMOVE_NS } else { STAT_NS };
-    Traits { block_ns: BLOCK_NS + entries * entry_ns, ..Traits::default() }
+    let block_ns = match &work.reading {
+        // Opening a container may take as long as its listing.
+        Some(reading) => 2 * reading.files * READ_NS + entries * LIST_NS,
+        None => entries * if work.changes { MAKE_NS + REMOVE_NS } else { STAT_NS },
+    };
+    Traits { block_ns: BLOCK_NS + block_ns, ..Traits::default() }
 }
+
+/// Read of a small file from a container.
+const READ_NS: u64 = 10_000;
+/// An entry of a container's index.
+const LIST_NS: u64 = 500;
 
 /// Default time limit of one run of a program, seconds.
 pub const TIMEOUT_S: u64 = 600;
@@ -100,6 +112,11 @@ pub struct CommandGroup {
     pub timeout_s: u64,
     /// Layout of the group's files [default: the study's].
     pub spread: Option<String>,
+    /// The programs make containers of the files, once and untimed, and reads from them are measured.
+    pub read: Option<ReadOperation>,
+    /// Files of a block, for reads at random; fewer if there are fewer.
+    #[serde(default = "reads")]
+    pub reads: u64,
     pub arms: Vec<CommandArm>,
 }
 
@@ -108,7 +125,17 @@ pub struct CommandGroup {
 pub struct CommandArm {
     /// Name in tables [default: the command line without `{dir}`].
     pub name: Option<String>,
+    /// Makes the container `{out}` in a group with `read`; empty for the files themselves.
+    #[serde(default)]
     pub run: String,
+    /// Form of the container, in a group with `read`.
+    pub container: Option<Container>,
+    /// Layout of the files of a container that is a directory [default: that of the data set].
+    pub layout: Option<String>,
+}
+
+fn reads() -> u64 {
+    1000
 }
 
 fn pipe() -> OutputTo {
@@ -160,8 +187,42 @@ impl CommandGroup {
         {
             return of(&format!("has an impossible spread: {reason}"));
         }
-        let lines = self.arms.iter().map(|arm| &arm.run).chain(&self.prepare);
+        if let Some(reason) = self.arms.iter().find_map(|arm| self.contradiction_of_reading(arm)) {
+            return of(&reason);
+        }
+        let makes = |arm: &&CommandArm| self.read.is_none() || !arm.run.is_empty();
+        let lines = self.arms.iter().filter(makes).map(|arm| &arm.run).chain(&self.prepare);
         let wrong = lines.filter_map(|line| CommandLine::parse(line, self.shell).err()).next();
         wrong.and_then(|reason| of(&format!("has a command that cannot run: {reason}")))
+    }
+
+    fn has_output_options(&self) -> bool {
+        self.same.is_some() || self.changes || self.prepare.is_some() || self.output != OutputTo::Pipe
+    }
+
+    fn contradiction_of_reading(&self, arm: &CommandArm) -> Option<String> {
+        let is_directory = arm.container == Some(Container::Directory);
+        let reason = match (self.read, arm.container) {
+            (None, None) if arm.layout.is_none() => return None,
+            (None, _) => "has an arm with `container` or `layout`, which are for groups with `read`",
+            (Some(_), None) => "reads from containers, so each arm needs `container`",
+            (Some(_), _) if self.has_output_options() => {
+                "reads from containers, so it cannot have `same`, `changes`, `prepare` or `output`"
+            }
+            (Some(_), _) if self.reads == 0 => "has reads = 0",
+            _ if arm.run.is_empty() && !is_directory => "has a container without a program that makes it",
+            _ if !arm.run.is_empty() && !arm.run.contains("{out}") => {
+                "has a program that makes no `{out}`, which would be the container"
+            }
+            _ if arm.layout.is_some() && !is_directory => {
+                "has a `layout` of a container that is no directory"
+            }
+            _ => {
+                let parsed = arm.layout.as_ref().map(|text| text.parse::<megadir::layout::Layout>());
+                let error = parsed.and_then(Result::err)?;
+                return Some(format!("has an impossible layout: {error}"));
+            }
+        };
+        Some(reason.to_owned())
     }
 }

@@ -2,7 +2,8 @@
 
 use megadir_record::axes::grouped;
 use megadir_record::{
-    Axes, CommandWork, Data, DataId, DataSource, Operation, OutputTo, Role, SameWork, Spread, Work,
+    Axes, CommandWork, Data, DataId, DataSource, Operation, OutputTo, ReadOperation, Reading, Role, SameWork,
+    Spread, Work,
 };
 
 use crate::dataset::parse_spread;
@@ -60,7 +61,9 @@ fn installed<'a>(
     let mut installed: Vec<Installed<'a>> = Vec::new();
     for arm in &group.arms {
         let refuse = |allowed: String| PlanError::value("a command", format!("'{}'", arm.run), allowed);
-        CommandLine::parse(&arm.run, group.shell).map_err(refuse)?;
+        if !(group.read.is_some() && arm.run.is_empty()) {
+            CommandLine::parse(&arm.run, group.shell).map_err(refuse)?;
+        }
         let own = arm.name.clone().unwrap_or_else(|| name_of(&arm.run));
         let taken = |name: &str| {
             installed.iter().any(|other| other.name == name)
@@ -90,7 +93,7 @@ fn name_of(line: &str) -> String {
 /// Notes lines without `{dir}`: such a program does not get the data set, which is more often a slip than
 /// intended.
 fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
-    for program in installed {
+    for program in installed.iter().filter(|program| !program.arm.run.is_empty()) {
         let line = CommandLine::parse(&program.arm.run, group.shell);
         if line.is_ok_and(|line| !line.names("{dir}")) {
             let text =
@@ -115,8 +118,9 @@ fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Opti
         (DataSource::Made(_), None) => set.source.clone(),
         (DataSource::Existing { .. }, spread) => {
             let lines = group.arms.iter().map(|arm| &arm.run).chain(&group.prepare);
-            let writes =
-                group.output == OutputTo::File || lines.into_iter().any(|line| line.contains("{out}"));
+            let writes = group.output == OutputTo::File
+                || group.read.is_some()
+                || lines.into_iter().any(|line| line.contains("{out}"));
             let why = match (spread.is_some(), group.changes, writes) {
                 (_, true, _) => "its programs change the files, and the directory is yours",
                 (_, _, true) => "its programs write next to the data set, and the directory is yours",
@@ -166,6 +170,7 @@ fn on_data(
             timeout_ns: group.timeout_s.saturating_mul(1_000_000_000),
             version: program.version.clone(),
             expected: None,
+            reading: reading(group, program.arm, arms.data[data.0 as usize].entries),
         }));
         let axes = Axes { method: Some(program.name.clone()), entries, ..Axes::of(Operation::Run) };
         let arm = match place {
@@ -184,6 +189,17 @@ fn on_data(
         described(group)
     );
     arms.compare(&name, &title, group.answers, baseline);
+}
+
+/// Reads of an arm in a group that reads from containers.
+fn reading(group: &CommandGroup, arm: &CommandArm, entries: u64) -> Option<Reading> {
+    let operation = group.read?;
+    let files = match operation {
+        ReadOperation::First => 1,
+        ReadOperation::Random => group.reads.min(entries),
+        ReadOperation::All | ReadOperation::List => entries,
+    };
+    Some(Reading { container: arm.container?, layout: arm.layout.clone(), operation, files })
 }
 
 /// Conditions that a reader of the table must know, in brackets after its title.

@@ -28,7 +28,7 @@ pub fn program_facts(kind: &Kind, path: Option<&OsStr>, megadir: &str) -> Vec<Pr
             }
             let version = match find(&word, path) {
                 _ if word == MEGADIR => Ok(Some(megadir.to_owned())),
-                Ok(found) => Ok(version(&found)),
+                Ok(found) => Ok(version(&found, !word.contains('/'))),
                 Err(_) if group.shell => Ok(None),
                 Err(reason) => Err(reason),
             };
@@ -81,18 +81,43 @@ pub(super) fn kill_group(child: &std::process::Child) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn version(_program: &Path) -> Option<String> {
+fn version(_program: &Path, _is_installed: bool) -> Option<String> {
     None
 }
 
-/// Version line of what `--version` prints, on standard error if there is none on standard output.
+/// Version of a program, by the first of the usual options that it knows.
+///
+/// Some programs know none, but print their name and version before they refuse the option (mkfs.erofs 1.5). What is not
+/// installed may be a script that does its work whatever the options are, so it is started once only.
+#[cfg(target_os = "linux")]
+fn version(program: &Path, is_installed: bool) -> Option<String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let of_refused = |line: &String| {
+        let rest = line.strip_prefix(&*name).and_then(|rest| rest.strip_prefix(' '));
+        rest.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    let options = if is_installed { &["--version", "-version", "-V"][..] } else { &["--version"] };
+    for option in options {
+        let (is_known, line) = printed_version(program, option)?;
+        if let Some(line) = line.filter(|line| is_known || of_refused(line)) {
+            return Some(line);
+        }
+        if is_known {
+            return None;
+        }
+    }
+    None
+}
+
+/// Success and version line of what the option prints, on standard error if there is none on standard output; `None` for a
+/// program that does not start or end.
 ///
 /// Programs write their version to either stream, and some ignore the option and wait for input or run their
 /// work. So the input is empty, the outputs are files in memory that cannot block, and a program that is not
 /// done in time is killed with its group. The line is for the record: control characters are removed, and its
 /// length is bounded.
 #[cfg(target_os = "linux")]
-fn version(program: &Path) -> Option<String> {
+fn printed_version(program: &Path, option: &str) -> Option<(bool, Option<String>)> {
     use std::fs::File;
     use std::io::{Read, Seek};
     use std::os::unix::process::CommandExt;
@@ -102,7 +127,7 @@ fn version(program: &Path) -> Option<String> {
     let memory = || rustix::fs::memfd_create("version", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
     let mut outputs = [memory().ok()?, memory().ok()?];
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).process_group(0);
+    command.arg(option).stdin(Stdio::null()).process_group(0);
     command.stdout(outputs[0].try_clone().ok()?).stderr(outputs[1].try_clone().ok()?);
     let mut child = command.spawn().ok()?;
     let started = Instant::now();
@@ -117,14 +142,14 @@ fn version(program: &Path) -> Option<String> {
             }
         }
     };
-    status.filter(std::process::ExitStatus::success)?;
+    let is_known = status?.success();
     let first = |outputs: &mut File| {
         let mut text = Vec::new();
         outputs.rewind().and_then(|()| outputs.take(4096).read_to_end(&mut text)).ok()?;
         version_line(&String::from_utf8_lossy(&text))
     };
     let [output, errors] = &mut outputs;
-    first(output).or_else(|| first(errors))
+    Some((is_known, first(output).or_else(|| first(errors))))
 }
 
 /// The first line with a number, else the first: some programs (eza) print what they are before their version.

@@ -10,12 +10,15 @@
 //! ```
 //!
 //! The engine's clock includes all of that; the launcher's time replaces it (`taken`).
+//!
+//! In a group that reads from containers, the program makes its container before the first block, and
+//! the blocks read from it in this process (`reading/`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megadir::Dir;
@@ -23,11 +26,13 @@ use megadir_record::{Arm, CacheState, CommandWork, Counted, OutputTo, Plan, Same
 use rustix::fs::MemfdFlags;
 
 use crate::control::{Result, RunControl, WorkError};
+use crate::dataset::Files;
 use crate::kind::command::fingerprint::fingerprint;
 use crate::kind::command::launch::{Ended, Launcher, describe, path_of};
 use crate::kind::command::lines::Lines;
+use crate::kind::command::reading::{self, Reads};
 use crate::kind::command::words::{CommandLine, Placeholders};
-use crate::kind::{BlockUsage, WorkBlock, WorkerCommand, Workload};
+use crate::kind::{BlockKey, BlockUsage, WorkBlock, WorkerCommand, Workload, fold, name_hash};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_directory;
 use crate::os::{self, At};
@@ -53,6 +58,10 @@ pub(crate) struct Program<'a> {
     drops: bool,
     /// The program's own files may be cold.
     cold: bool,
+    /// Instead of runs of the program.
+    reads: Option<Reads>,
+    /// Distinguishes the containers of epochs.
+    seed: u64,
     taken: Option<BlockUsage>,
 }
 
@@ -75,7 +84,10 @@ impl<'a> Program<'a> {
         let data = &plan.data[arm.data.0 as usize];
         let own = data.source.made().is_some();
         let drops = plan.arms.iter().any(|arm| arm.cache == CacheState::VfsCold);
-        Self { work: work.clone(), entries: data.entries, own, worker, drops, cold: false, taken: None }
+        let files = || Files::new(data.source.made()?, plan.seed, data.entries).ok();
+        let reads = work.reading.as_ref().and_then(|reading| Reads::new(reading, files()?, plan.seed));
+        let (work, entries, seed) = (work.clone(), data.entries, plan.seed);
+        Self { work, entries, own, worker, drops, cold: false, reads, seed, taken: None }
     }
 
     /// The trial before the run. Output that the rounds discard is read once here, since it proves equal
@@ -98,7 +110,68 @@ impl<'a> Program<'a> {
         // By name: the preparation may put another directory in the place of this one.
         let at = self.site(directory, control)?;
         self.prepare(&at)?;
+        if self.work.reading.is_some() {
+            self.draw(&at, BlockKey::FIRST)?;
+            return self.read(&at);
+        }
         self.once(&at, to, visit)
+    }
+
+    /// Makes the container if it is not there, and draws the files that the block will read.
+    fn draw(&mut self, at: &Site<'_>, key: BlockKey) -> Result<()> {
+        self.make_container(at)?;
+        let container = self.container(at);
+        let none =
+            || WorkError::Program("its container cannot be read: it has no files of a known data set".into());
+        self.reads.as_mut().ok_or_else(none)?.draw(key, Path::new(&container))
+    }
+
+    fn read(&mut self, at: &Site<'_>) -> Result<Counted> {
+        let container = self.container(at);
+        let none = || WorkError::Program("it reads from no container".into());
+        let reads = self.reads.as_ref().ok_or_else(none)?;
+        let (counted, taken) = reads.run(Path::new(&container), self.cold, at.control)?;
+        self.taken = Some(taken);
+        Ok(counted)
+    }
+
+    /// Name of the container beside the data set, for all arms with the same program; `None` for the data set itself.
+    fn container_name(&self) -> Option<String> {
+        let line = Some(&self.work.line).filter(|line| !line.is_empty())?;
+        Some(format!("container-{:016x}", fold(name_hash(line.as_bytes()), self.seed | 1)))
+    }
+
+    fn container(&self, at: &Site<'_>) -> OsString {
+        self.container_name().map_or_else(|| at.directory.clone(), |name| beside(&at.directory, &name))
+    }
+
+    /// Runs the program under another name, so that a container which is there is whole, and writes it to the device.
+    fn make_container(&self, at: &Site<'_>) -> Result<()> {
+        let (Some(name), Some(parent)) = (self.container_name(), &at.parent) else { return Ok(()) };
+        let there = os::if_there(os::status(parent.at(), name.as_str())).map_err(failed)?;
+        if there.is_some() {
+            return Ok(());
+        }
+        let part =
+            Site { out: beside(&at.directory, OUT), directory: at.directory.clone(), parent: None, ..*at };
+        self.start(&self.work.line, &part, Some(null()?), &mut |_| ())?;
+        match os::rename_new(parent.at(), OUT, &name) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(WorkError::Program("it makes no container at the path {out}".into()));
+            }
+            renamed => renamed.map_err(failed)?,
+        }
+        os::write_back(parent, at.control.heartbeat).map(drop).map_err(failed)
+    }
+
+    pub(crate) fn reads(&self) -> bool {
+        self.work.reading.is_some()
+    }
+
+    /// Path of the container that the arm reads from, after the trial; `None` for an arm that runs its program.
+    pub(crate) fn container_path(&self, directory: &Dir, control: RunControl<'_>) -> Result<Option<PathBuf>> {
+        let at = self.site(directory, control)?;
+        Ok(self.reads().then(|| self.container(&at).into()))
     }
 
     fn prepare(&self, at: &Site<'_>) -> Result<()> {
@@ -227,16 +300,24 @@ impl<'a> Program<'a> {
 
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        if let Some(reason) = self.reads.as_ref().and_then(|reads| reading::unavailable(reads.container())) {
+            return Some(reason);
+        }
         self.worker.is_none().then(|| "the process that launches it cannot be started here".into())
     }
 
     fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         self.cold = block.key.distinct || self.drops && self.work.changes;
-        self.prepare(&self.site(block.directory, block.control)?)
+        let at = self.site(block.directory, block.control)?;
+        self.prepare(&at)?;
+        if self.work.reading.is_some() { self.draw(&at, block.key) } else { Ok(()) }
     }
 
     fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         let at = self.site(block.directory, block.control)?;
+        if self.work.reading.is_some() {
+            return self.read(&at);
+        }
         self.once(&at, self.work.output, &mut |_| ())
     }
 

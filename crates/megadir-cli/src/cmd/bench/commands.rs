@@ -169,6 +169,8 @@ impl Args {
             exit_code: self.exit_code,
             timeout_s: self.timeout,
             spread: None,
+            read: None,
+            reads: 1,
             arms,
         };
         let uses = ["{dir}", "{n}"].iter().any(|name| lines.iter().any(|line| line.names(name)));
@@ -220,7 +222,7 @@ impl Args {
         let names = self.names.iter().cloned().map(Some).chain(std::iter::repeat(None));
         let mut arms = Vec::new();
         for (run, name) in self.commands.iter().zip(names) {
-            let mut combinations = vec![CommandArm { name, run: run.clone() }];
+            let mut combinations = vec![CommandArm { name, run: run.clone(), container: None, layout: None }];
             for Parameter { placeholder, name, values } in &self.parameters {
                 if !run.contains(placeholder) {
                     continue;
@@ -228,6 +230,7 @@ impl Args {
                 let with = |arm: &CommandArm, value: &String| CommandArm {
                     name: arm.name.as_ref().map(|given| format!("{given}, {name}={value}")),
                     run: arm.run.replace(placeholder, value),
+                    ..arm.clone()
                 };
                 let each = |arm: &CommandArm| values.iter().map(|value| with(arm, value)).collect::<Vec<_>>();
                 combinations = combinations.iter().flat_map(each).collect();

@@ -41,7 +41,7 @@ const WITHOUT_ENGINE: [&str; 5] = ["worker_kind", "fs", "disk", "device", "drop_
 pub(crate) struct Args {
     /// Study: a name from 'megadir bench list', a study file (*.toml), or all
     ///
-    /// all runs every built-in study except peers, one after the other, and writes a folder with their records and pages.
+    /// all runs every built-in study except peers and container, one after the other, and writes a folder with their records and pages.
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
     /// Resume the run of this record, which ended early
