@@ -62,10 +62,13 @@ impl Members {
 #[pymethods]
 impl Members {
     #[new]
-    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (path, check))]
+    fn new(path: &Bound<'_, PyAny>, check: bool) -> PyResult<Self> {
         let Named { path: pack, naming } = Named::from(path)?;
         let opened = path.py().detach(|| megadir_pack::Members::open(&pack));
-        opened.map(|members| Self { members: Arc::new(members) }).map_err(|error| of_pack(&error, naming))
+        let members = opened.map_err(|error| of_pack(&error, naming))?;
+        let members = if check { members } else { members.without_hashing() };
+        Ok(Self { members: Arc::new(members) })
     }
 
     fn __len__(&self) -> usize {

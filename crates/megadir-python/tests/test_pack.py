@@ -231,6 +231,9 @@ def test_damage_is_an_error_with_the_shard(place):
         pack["directory/a.txt"]
     assert raised.value.filename == str(shard) and isinstance(raised.value, ValueError)
     assert pack["a.txt"] == b"a", "the others are whole"
+    unchecked = megadir.pack.open(where, check=False)
+    for opened in [unchecked, pickle.loads(pickle.dumps(unchecked))]:
+        assert opened["directory/a.txt"] == b"Xnother" and opened["a.txt"] == b"a"
     # An iterator continues behind it.
     files, good = pack._members.in_order(), []
     while len(good) < len(FILES) - 1:

@@ -202,6 +202,33 @@ fn damaged_shards_are_errors_of_the_files_they_concern() {
     }
 }
 
+#[test]
+fn without_hashing_only_damaged_contents_are_returned() {
+    let directory = TempDir::new().unwrap();
+    let (source, pack) = (directory.path().join("source"), directory.path().join("pack"));
+    small_tree(&source);
+    packed(&source, &pack, 1 << 30);
+    let stored = files(&pack).into_iter().find(|(path, _)| path == b"file-9").unwrap().1;
+    let shard = pack.join("pack-00000.tar");
+    let whole = fs::read(&shard).unwrap();
+    let mut contents = Vec::new();
+    for (at, is_returned) in [(stored.data_offset, true), (stored.header_offset, false)] {
+        let mut damaged = whole.clone();
+        damaged[at as usize] ^= 0x41;
+        fs::write(&shard, &damaged).unwrap();
+        let members = Members::open(&pack).unwrap();
+        assert_eq!(members.read(b"file-9", &mut contents).unwrap_err().kind(), ErrorKind::Malformed);
+        let members = members.without_hashing();
+        match is_returned {
+            true => {
+                assert!(members.read(b"file-9", &mut contents).unwrap());
+                assert_eq!((contents.len(), contents[0], contents[1]), (2700, 9 ^ 0x41, 9));
+            }
+            false => assert!(members.read(b"file-9", &mut contents).is_err() && contents.is_empty()),
+        }
+    }
+}
+
 /// Writes the index again, with other places.
 fn replace_places(pack: &Path, change: impl Fn(usize, Stored) -> Stored) {
     let index = pack.join(INDEX);

@@ -76,15 +76,16 @@ class Pack(Mapping[str, bytes]):
     share a pack, and read without the interpreter's lock. It can be pickled: another process opens it again by its path.
     """
 
-    __slots__ = ("_members", "_path")
+    __slots__ = ("_check", "_members", "_path")
 
-    def __init__(self, path: _Path) -> None:
+    def __init__(self, path: _Path, check: bool = True) -> None:
         # Shards are opened when they are needed, whatever the current directory is by then.
         self._path = os.path.abspath(os.fsdecode(path))
-        self._members = _megadir.Members(self._path)
+        self._check = check
+        self._members = _megadir.Members(self._path, check)
 
-    def __reduce__(self) -> tuple[type[Pack], tuple[str]]:
-        return (type(self), (self._path,))
+    def __reduce__(self) -> tuple[type[Pack], tuple[str, bool]]:
+        return (type(self), (self._path, self._check))
 
     def __repr__(self) -> str:
         return f"<megadir.pack.Pack {self._path!r}: {len(self)} files>"
@@ -164,8 +165,11 @@ class Pack(Mapping[str, bytes]):
             yield sample
 
 
-def open(path: _Path) -> Pack:
+def open(path: _Path, *, check: bool = True) -> Pack:
     """Open a pack by its directory or its ``index.parquet``. The index is read once; each file then takes about 72 bytes of memory.
+
+    ``check=False`` is for a pack that was verified: contents are not compared with their SHA-256, which takes most of the time of a read that does
+    not wait for the disk. Headers and places still are.
 
     >>> import megadir.pack
     >>> _ = megadir.pack.create("photos", "packed")
@@ -178,7 +182,7 @@ def open(path: _Path) -> Pack:
     >>> [sample["__key__"] for sample in pack.samples(by_path=True)]
     ['a', 'b', 'old/c']
     """
-    return Pack(path)
+    return Pack(path, check)
 
 
 def create(

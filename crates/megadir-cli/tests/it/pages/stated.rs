@@ -55,6 +55,11 @@ const STATED: &[(&str, &str, Holder)] = &[
         "when the client's cache expires, on NFS after 3 to 60 seconds",
         Fact("nfs(5), the defaults of `acregmin` and `acregmax`"),
     ),
+    (
+        "docs/python.md",
+        "A file takes about 72 bytes of memory",
+        Text("crates/megadir-pack/src/members.rs", "assert!(size_of::<Record>() == 72)"),
+    ),
     ("docs/cache-budget.md", "| `50GB`, `512MiB` |", Example),
     ("docs/cache-budget.md", "| `10% free`, `20GB free` |", Example),
     ("docs/cache-budget.md", "| `/var/cache/nginx` | `--keep-within 50GB`", Example),
