@@ -66,7 +66,7 @@ struct Record {
     sha256: [u8; 32],
 }
 
-/// What a file takes in memory, as the pages have it.
+/// Memory that a file takes, bytes, as the pages have it.
 const _: () = assert!(size_of::<Record>() == 72);
 
 /// Where the contents of a file are, for callers that read parts of them.

@@ -72,6 +72,7 @@ impl Watched {
 }
 
 /// See `megadir.pack.create`. Returns entries, shards, bytes, failed.
+// Progress counts packed entries only: the scan before it sees the same entries once more, and the number would fall back to 0 after it.
 #[pyfunction]
 #[pyo3(signature = (source, pack, shard_bytes, callbacks))]
 pub(crate) fn create_pack(
