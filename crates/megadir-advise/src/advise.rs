@@ -7,6 +7,7 @@ use megadir::limits::{Assumptions, Ceiling, Limit, Limits, Span, limits};
 use megadir::{Dir, FileType, Listing};
 
 use crate::candidate::{Candidate, Question};
+use crate::container;
 use crate::crossover::{Change, changes};
 use crate::measured::Measured;
 use crate::new_dir::{NewDir, ready};
@@ -26,6 +27,8 @@ pub struct Advice {
     pub shortage: Option<Shortage>,
     pub below: Option<Change>,
     pub above: Option<Change>,
+    /// `true` if one container of the files may be better than any layout.
+    pub suits_container: bool,
 }
 
 /// `names_are_known` is `false` for assumed hex digits.
@@ -52,7 +55,8 @@ pub fn advise(
         }
     }
     let shortage = shortage(limits, &layout, question.files);
-    Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
+    let suits_container = container::suits(question, &limits.facts);
+    Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above, suits_container }
 }
 
 /// Enough for the test of spread (`candidate.rs`), and read in moments from a directory of any size.

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `advise.rs`, `rule.rs`, `crossover.rs` | question and answer; the table of rules; the numbers of files at which the answer changes |
 //! | `new_dir.rs`, `candidate.rs` | capacity of a new directory; the layouts that compete |
+//! | `container.rs` | when a container of the files may be better than any layout |
 //! | `measure/`, `measured.rs` | the short measurement, and its verdicts |
 //! | `code/` | a layout as code: Python, Rust, Go, shell |
 //!
@@ -24,6 +25,7 @@
 pub mod advise;
 pub mod candidate;
 pub mod code;
+pub mod container;
 pub mod crossover;
 pub mod measure;
 pub mod measured;

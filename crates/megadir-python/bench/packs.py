@@ -13,7 +13,7 @@ import functools
 import os
 import pathlib
 import random
-import shutil
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -51,9 +51,10 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    top = arguments.directory / "megadir-packs"
-    source, size, chooser = top / "source", megadir._megadir.size_bytes("size", arguments.size), random.Random(arguments.seed)
-    try:
+    size, chooser = megadir._megadir.size_bytes("size", arguments.size), random.Random(arguments.seed)
+    with tempfile.TemporaryDirectory(prefix="megadir-packs-", dir=arguments.directory) as folder:
+        top = pathlib.Path(folder)
+        source = top / "source"
         names = [f"{index % 100:02}/file-{index:07}.bin" for index in range(arguments.files)]
         for directory in range(min(100, len(names))):
             (source / f"{directory:02}").mkdir(parents=True)
@@ -80,8 +81,6 @@ def main():
             ratios = [slow / fast for slow, fast in zip(times[files], times[pack])]
             low, high = interval(ratios)
             print(f"{files} / {pack}: {median(ratios):.2f} [{low:.2f}, {high:.2f}]")
-    finally:
-        shutil.rmtree(top, ignore_errors=True)
 
 
 if __name__ == "__main__":

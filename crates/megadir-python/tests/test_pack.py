@@ -345,3 +345,16 @@ def test_an_interrupted_pack_is_continued(place):
             megadir.pack.open(place / "packed")
         assert megadir.pack.create(place / "source", place / "packed").entries == len(files) + 1
     assert dict(megadir.pack.open(place / "packed")) == files
+
+
+def test_packs_are_found_as_the_kernel_finds_them(place, monkeypatch):
+    """Not by the text of the path: what is above a link's target is not what is above the link."""
+    for name, contents in {"a": b"a", "b": b"b"}.items():
+        (place / f"tree-{name}").mkdir()
+        (place / f"tree-{name}" / name).write_bytes(contents)
+    (place / "x" / "y").mkdir(parents=True)
+    (place / "link").symlink_to("x/y")
+    megadir.pack.create(place / "tree-a", place / "x" / "packed")
+    megadir.pack.create(place / "tree-b", place / "packed")
+    monkeypatch.chdir(place)
+    assert dict(megadir.pack.open("link/../packed")) == {"a": b"a"}

@@ -82,13 +82,13 @@ crate::named! {
 crate::named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum ReadOperation {
-        /// Opens (or mounts) the container, reads one file by its path, and closes both.
+        /// Opens (or mounts) the container, reads one file by its path, and closes both, again for each file.
         First = "first",
         /// Files by their paths, drawn at random without repetition, from a container that is open.
         Random = "random",
-        /// Contents of all files, in the order that suits the container.
+        /// Opens the container, reads the contents of all files, in the order that suits it, and closes it.
         All = "all",
-        /// Paths and sizes of all files.
+        /// Opens the container, lists the paths and sizes of all files, and closes it.
         List = "list",
     }
 }

@@ -44,7 +44,12 @@ macro_rules! functions {
                         std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> $result>(address)
                     };
                 )*
-                Ok(Self { $($field,)* })
+                let loaded = Self { $($field,)* };
+                // SAFETY: the call has no condition.
+                match unsafe { (loaded.is_threadsafe)() } {
+                    0 => Err(io::Error::other("it was compiled for programs with one thread")),
+                    _ => Ok(loaded),
+                }
             }
         }
     };
@@ -63,6 +68,7 @@ functions! {
     column_blob = c"sqlite3_column_blob"(*mut c_void, c_int) -> *const c_void;
     column_bytes = c"sqlite3_column_bytes"(*mut c_void, c_int) -> c_int;
     column_int64 = c"sqlite3_column_int64"(*mut c_void, c_int) -> i64;
+    is_threadsafe = c"sqlite3_threadsafe"() -> c_int;
 }
 
 /// A database that is open for reading, with one compiled statement at a time.
@@ -97,39 +103,34 @@ impl Database {
     }
 
     /// Runs the statement with a text as its first parameter (`None` for a statement without parameters), and passes its rows to `each` until that returns
-    /// `false`. Errors: those of `sqlite3_step`, e.g. a damaged file.
+    /// `false` or an error. Errors: those of `each` and of `sqlite3_step`, e.g. a damaged file.
     pub fn run(
         &mut self,
         parameter: Option<&[u8]>,
-        each: &mut dyn FnMut(&Row<'_>) -> bool,
+        each: &mut dyn FnMut(&Row<'_>) -> io::Result<bool>,
     ) -> io::Result<()> {
         let Self { library, statement, .. } = *self;
         if statement.is_null() {
             return Err(io::Error::other("no statement is prepared"));
         }
+        // Also after a panic of `each`, so that the statement never keeps a pointer to a text that is gone.
+        let _stepped = Stepped { library, statement };
         if let Some(text) = parameter {
             let length = c_int::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
             // SAFETY: the text has this length. The destructor null is SQLITE_STATIC, with which the library keeps the pointer and copies nothing: the
-            // text is borrowed until this function ends, and after its reset below the statement is not stepped before it is bound again or finalized.
+            // text is borrowed until this function ends, when the binding is cleared.
             let code =
                 unsafe { (library.bind_text)(statement, 1, text.as_ptr().cast(), length, std::ptr::null()) };
             self.checked(code)?;
         }
-        let stepped = loop {
+        loop {
             // SAFETY: the statement is compiled, and its database open.
             match unsafe { (library.step)(statement) } {
-                SQLITE_ROW if each(&Row { statement, library, of: PhantomData }) => {}
-                SQLITE_ROW | SQLITE_DONE => break Ok(()),
-                code => break self.checked(code),
+                SQLITE_ROW if each(&Row { statement, library, of: PhantomData })? => {}
+                SQLITE_ROW | SQLITE_DONE => return Ok(()),
+                code => return self.checked(code),
             }
-        };
-        // SAFETY: as above. Its code repeats the error of the step.
-        unsafe { (library.reset)(statement) };
-        if parameter.is_some() {
-            // SAFETY: as above. Without it the statement would keep a pointer to a text that may be gone.
-            unsafe { (library.clear_bindings)(statement) };
         }
-        stepped
     }
 
     fn finalize(&mut self) {
@@ -161,6 +162,21 @@ impl Drop for Database {
     }
 }
 
+/// A statement that is stepped: at the end it is reset and its parameters are forgotten.
+struct Stepped {
+    library: Library,
+    statement: *mut c_void,
+}
+
+impl Drop for Stepped {
+    fn drop(&mut self) {
+        // SAFETY: the statement is compiled. Its code repeats the error of the last step.
+        unsafe { (self.library.reset)(self.statement) };
+        // SAFETY: as above.
+        unsafe { (self.library.clear_bindings)(self.statement) };
+    }
+}
+
 /// The row at which a statement is.
 #[derive(Debug)]
 pub struct Row<'s> {
@@ -170,19 +186,18 @@ pub struct Row<'s> {
 }
 
 impl Row<'_> {
-    /// Bytes of a text or blob, counted from 0; empty for NULL.
-    pub fn bytes(&self, column: u8) -> &[u8] {
+    /// Bytes of a text or blob, counted from 0; empty for NULL. Errors: not enough memory.
+    pub fn bytes(&self, column: u8) -> io::Result<&[u8]> {
         let column = c_int::from(column);
         // SAFETY: the statement is at a row. A column that does not exist gives null.
         let start = unsafe { (self.library.column_blob)(self.statement, column) };
         // SAFETY: as above; called after column_blob, the length is that of its bytes.
         let length = unsafe { (self.library.column_bytes)(self.statement, column) };
         match usize::try_from(length) {
-            Ok(length) if !start.is_null() => {
-                // SAFETY: the library keeps these bytes until the statement steps or is reset, for which the row must have ended.
-                unsafe { std::slice::from_raw_parts(start.cast(), length) }
-            }
-            _ => &[],
+            Ok(0) | Err(_) => Ok(&[]),
+            Ok(_) if start.is_null() => Err(io::ErrorKind::OutOfMemory.into()),
+            // SAFETY: the library keeps these bytes until the statement steps or is reset, for which the row must have ended.
+            Ok(length) => Ok(unsafe { std::slice::from_raw_parts(start.cast(), length) }),
         }
     }
 
@@ -203,7 +218,7 @@ mod tests {
         let missing = Database::open(library, "/no such file".as_ref()).unwrap_err().to_string();
         assert!(missing.contains("unable to open"), "{missing}");
         let mut other = Database::open(library, "/proc/self/exe".as_ref()).unwrap();
-        assert_eq!(other.run(None, &mut |_| true).unwrap_err().to_string(), "no statement is prepared");
+        assert_eq!(other.run(None, &mut |_| Ok(true)).unwrap_err().to_string(), "no statement is prepared");
         let refused = other.prepare(c"SELECT name FROM sqlar").unwrap_err().to_string();
         assert!(refused.contains("not a database"), "{refused}");
     }

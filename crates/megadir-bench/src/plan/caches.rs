@@ -12,7 +12,9 @@
 //! Cold samples are dear, one for each drop, so states are requested and never added by default, and fewer
 //! rounds suffice. Nothing compares a cold arm with another warm arm, because two things would differ.
 
-use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Pair, Preset, Role, Work};
+use megadir_record::{
+    Arm, ArmId, CacheState, Data, Group, GroupRule, Pair, Preset, ReadOperation, Role, Work,
+};
 
 use super::prune::renumber;
 use super::{CacheFact, PlanError, Request};
@@ -230,6 +232,7 @@ fn twin(
         if let Some((state, name)) = state {
             let entries = arms.data[planned.data.0 as usize].entries;
             (twin.cache, twin.operations) = (state, traits(&planned.work, entries).cold_operations);
+            once_cold(&mut twin);
             twin.axes.cache = Some(name.to_owned());
             twin.rename();
             twin.groups.iter_mut().for_each(|group| *group = group_name(group, name));
@@ -246,6 +249,17 @@ fn twin(
     }
     arms.groups.extend(added);
     Twin { name, ids }
+}
+
+/// A drop gives one first read: those after it would find the index of the container cached.
+fn once_cold(twin: &mut Arm) {
+    if let Work::Command(work) = &mut twin.work
+        && let Some(reading) =
+            work.reading.as_mut().filter(|reading| reading.operation == ReadOperation::First)
+        && twin.cache.is_cold()
+    {
+        reading.files = 1;
+    }
 }
 
 /// Copy of a group among the twins. A group with only the control left compares nothing and is

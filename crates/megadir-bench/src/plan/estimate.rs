@@ -237,7 +237,7 @@ struct Needs {
 }
 
 /// Files that arms make are counted once. Space is an upper bound, since a run that is out of space after hours is worse than a refusal; the
-/// containers made of a data set take no more than its files do.
+/// containers made of a data set take no more than its files do, but for headers.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };
@@ -269,12 +269,16 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         }
     }
     let (containers, directories) = containers(plan, data);
-    let with_copies = |bytes: u64, copies: u64| bytes.saturating_mul(copies.saturating_add(1));
-    needs.inodes = with_copies(needs.inodes, directories);
-    needs.space_bytes = with_copies(needs.space_bytes, containers);
-    needs.contents_bytes = with_copies(needs.contents_bytes, containers);
+    needs.inodes = needs.inodes.saturating_mul(directories.saturating_add(1));
+    let least = data.entries.saturating_mul(MEMBER_BYTES);
+    let with_containers = |bytes: u64| bytes.saturating_add(bytes.max(least).saturating_mul(containers));
+    needs.space_bytes = with_containers(needs.space_bytes);
+    needs.contents_bytes = with_containers(needs.contents_bytes);
     needs
 }
+
+/// Headers and padding of a small file in a pack, which has the most of all containers.
+const MEMBER_BYTES: u64 = 2560;
 
 /// Containers that are made of a data set and kept, and one more that exists while its program is timed; of
 /// all these, those that are directories.

@@ -71,7 +71,9 @@ fn one_task(
     let (mut expected, mut without_reference) = (None, None);
     let line = |id: &ArmId| {
         let work = command(&prepared.plan.arms[id.0 as usize])?;
-        Some((work.line.clone(), work.reading.clone()))
+        // Cold twins read fewer files of the same container.
+        let reading = work.reading.as_ref().map(|of| (of.container, of.operation, of.layout.clone()));
+        Some((work.line.clone(), reading))
     };
     let lines: Vec<_> = arms.iter().map(line).collect();
     for (place, id) in arms.iter().enumerate() {
@@ -182,7 +184,7 @@ fn one_arm(
     Err(WorkError::Program(format!("its work is unequal: {why}")))
 }
 
-/// Space of each container, once for all arms that read from it; the first of a file system speaks for all.
+/// Space of each container, once for all arms that read from it.
 fn containers(prepared: &Prepared<'_>, refused: &[(ArmId, String)]) -> Result<Option<Note>, RunError> {
     let (mut known, mut texts) = (BTreeSet::new(), Vec::new());
     for arm in &prepared.plan.arms {
@@ -193,29 +195,36 @@ fn containers(prepared: &Prepared<'_>, refused: &[(ArmId, String)]) -> Result<Op
         }
         let program = Program::of(&prepared.plan, arm, work, prepared.worker.as_ref());
         let directory = &prepared.data[arm.data.0 as usize];
-        let used = program.container_path(directory, prepared.control).and_then(|path| match path {
-            Some(path) => space_of(&path, prepared.control).map(Some),
+        let path = program.container_path(directory, prepared.control);
+        let used = path.and_then(|path| match path {
+            Some(path) => space_of(&path, prepared.control),
             None => Ok(None),
         });
         if let Some((inodes, bytes)) = used.map_err(|error| RunError::of_arm(&arm.name, error))? {
             let method = arm.axes.method.as_deref().unwrap_or(&arm.name);
+            let mut on = arm.axes.file_system.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+            on.extend(arm.axes.entries.map(|entries| format!(" of {}", grouped(entries))));
             let plural = if inodes == 1 { "inode" } else { "inodes" };
-            texts.push(format!("{method} {} in {} {plural}", sizes::text(bytes), grouped(inodes)));
+            texts.push(format!("{method}{on} {} in {} {plural}", sizes::text(bytes), grouped(inodes)));
         }
     }
-    let text = format!("allocated space: {}", texts.join("; "));
+    let text = format!("space: {}", texts.join("; "));
     Ok((!texts.is_empty()).then(|| NoteKind::Containers.note(text)))
 }
 
-/// Inodes and allocated bytes.
-fn space_of(container: &Path, control: RunControl<'_>) -> Result<(u64, u64), WorkError> {
+/// Inodes and bytes, allocated to directories of files; of one file its length. `None` for a container that was not made, because nothing here could read it.
+fn space_of(container: &Path, control: RunControl<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     let failed = WorkError::at("measuring a container");
     match os::open_directory(container) {
-        Ok(opened) => tree_usage(opened.at(), control).map(|found| (found.used.inodes, found.used.bytes)),
+        Ok(opened) => {
+            let used = tree_usage(opened.at(), control)?.used;
+            Ok(Some((used.inodes, used.bytes)))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             let file = File::open(container).map_err(failed)?;
-            os::use_of(&file).map(|(_, bytes)| (1, bytes)).map_err(failed)
+            os::use_of(&file).map(|(status, _)| Some((1, status.size_bytes))).map_err(failed)
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error)),
     }
 }

@@ -11,7 +11,9 @@ use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
 
-use crate::support::{caches_are_dropped, megadir, notes, output_of, root, text};
+use crate::support::{
+    caches_are_dropped, megadir, notes, output_of, root, run_as_nobody, scratch, text, unprivileged,
+};
 
 const STUDY: &str = include_str!("../../../megadir-bench/studies/container.toml");
 
@@ -34,7 +36,7 @@ fn tools() -> Result<(), String> {
 }
 
 #[test]
-fn every_container_gives_the_files_that_went_into_it() {
+fn every_container_has_the_files_of_the_data_set() {
     require!(tools());
     let scratch = tempfile::tempdir().expect("a directory");
     study(scratch.path());
@@ -172,7 +174,8 @@ fn cold_reads_come_from_the_device_in_every_container() {
     let below = mount.path().to_str().expect("UTF-8").to_owned();
     let words =
         ["bench", "run", "container.toml", "--quick", "--entries", "300", "--rounds", "11", "--dir", &below];
-    let cold = ["--group", "random,first,all", "--cache", "warm,vfs-cold", "--drop-caches", "-o", "record"];
+    let cold =
+        ["--group", "random,first,all,list", "--cache", "warm,vfs-cold", "--drop-caches", "-o", "record"];
     let output = output_of(scratch.path(), &[&words[..], &cold].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let record = record(&scratch.path().join("record"));
@@ -182,13 +185,12 @@ fn cold_reads_come_from_the_device_in_every_container() {
             samples.filter(|sample| sample.phase == Phase::Measure).map(|sample| sample.read_bytes).collect();
         let Work::Command(work) = &arm.work else { panic!("{arm:?}") };
         let reading = work.reading.as_ref().expect("a read");
-        let is_first = reading.operation == ReadOperation::First;
         let is_image = matches!(reading.container, Container::Squashfs | Container::Erofs);
         // The index of a small database is all of it, and is read when the database is opened, untimed. A new loop device has
         // an empty cache of its own, above the cached image.
         let is_uncertain = match arm.cache.is_cold() {
-            true => !is_first && reading.container == Container::Sqlite,
-            false => is_first && is_image,
+            true => reading.operation == ReadOperation::Random && reading.container == Container::Sqlite,
+            false => reading.operation == ReadOperation::First && is_image,
         };
         let expected = |bytes: &Option<u64>| (*bytes > Some(0)) == arm.cache.is_cold();
         assert!(is_uncertain || read.iter().all(expected), "{}: {read:?}", arm.name);
@@ -231,4 +233,89 @@ fn a_killed_run_leaves_no_mount_and_no_loop_device() {
     let mounts = std::fs::read_to_string("/proc/mounts").expect("read");
     assert!(!mounts.contains(scratch.path().to_str().expect("UTF-8")), "{mounts}");
     assert_eq!(output_of(scratch.path(), &["bench", "clean"]).status.code(), Some(0));
+}
+
+#[test]
+fn ordinary_users_measure_all_containers_but_images() {
+    require!(tools());
+    let scratch = scratch();
+    let program = require!(unprivileged(&scratch));
+    let below = scratch.path().join("below");
+    std::fs::create_dir(&below).expect("made");
+    std::fs::set_permissions(&below, std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .expect("open to all");
+    study(&below);
+    let words =
+        ["bench", "run", "container.toml", "--quick", "--entries", "50", "--rounds", "2", "-o", "record"];
+    let ran = run_as_nobody(&program, &below, &words);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let record = record(&below.join("record"));
+    let left_out = notes(&record, "arm-left-out");
+    // Two images, four kinds of reads.
+    assert_eq!(left_out.len(), 8, "{left_out:?}");
+    assert!(left_out.iter().all(|note| note.contains("mounting its image needs root")), "{left_out:?}");
+    assert!(!notes(&record, "containers")[0].contains("EROFS"));
+}
+
+#[test]
+fn data_sets_have_containers_of_their_own() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let arms = "{ name = 'files', container = 'directory' },\n{ name = 'copy', container = 'directory', run = 'cp -r {dir} {out}' }";
+    std::fs::write(scratch.path().join("own.toml"), group("all", arms)).expect("written");
+    let words =
+        ["bench", "run", "own.toml", "--quick", "--entries", "40,50", "--rounds", "2", "-o", "record"];
+    let output = output_of(scratch.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let record = record(&scratch.path().join("record"));
+    assert_eq!(notes(&record, "arm-left-out"), [""; 0]);
+    let space = notes(&record, "containers")[0];
+    assert!(space.contains("copy of 40 ") && space.contains(" in 51 inodes"), "{space}");
+    for sample in record.samples.iter().filter(|sample| sample.phase == Phase::Measure) {
+        let entries =
+            record.header.plan.data[record.header.plan.arms[sample.arm.0 as usize].data.0 as usize].entries;
+        assert_eq!(sample.counted.entries, entries, "{sample:?}");
+    }
+}
+
+#[test]
+fn layouts_of_containers_need_files_in_one_directory() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let arms = "{ name = 'files', container = 'directory' },\n{ name = 'copy', container = 'directory', run = 'cp -r {dir} {out}' },\n\
+        { name = 'deep', container = 'directory', layout = 'prefix:2', run = 'cp -r {dir} {out}' }";
+    std::fs::write(scratch.path().join("own.toml"), group("random", arms)).expect("written");
+    let words =
+        ["bench", "run", "own.toml", "--quick", "--entries", "50", "--rounds", "2", "--layout", "digest:1"];
+    let output = output_of(scratch.path(), &[&words[..], &["-o", "record"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let left_out = record(&scratch.path().join("record"));
+    let left_out = notes(&left_out, "arm-left-out");
+    assert_eq!(left_out, ["`deep`: files in layout prefix:2 are made of files in one directory only."]);
+}
+
+#[test]
+fn an_interrupt_ends_a_pass_and_leaves_nothing() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let arms = "{ name = 'files', container = 'directory' }";
+    std::fs::write(scratch.path().join("own.toml"), group("all", arms)).expect("written");
+    let words =
+        ["bench", "run", "own.toml", "--quick", "--entries", "20000", "--rounds", "5000", "-o", "record"];
+    let mut run = megadir(scratch.path(), &words);
+    let run =
+        run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    let deadline = Instant::now() + Duration::from_secs(120);
+    // The record begins after the trial.
+    while std::fs::metadata(scratch.path().join("record")).map_or(0, |status| status.len()) == 0 {
+        assert!(Instant::now() < deadline, "nothing was measured");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&run), rustix::process::Signal::INT)
+        .expect("sent");
+    let output = run.wait_with_output().expect("ended");
+    let errors = text(&output.stderr);
+    assert!(output.status.code() == Some(130) && !errors.contains("gave up"), "{errors}");
+    let left: Vec<_> = std::fs::read_dir(&scratch)
+        .expect("listed")
+        .map(|entry| entry.expect("listed").file_name())
+        .collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("megadir-bench")), "{left:?}");
 }

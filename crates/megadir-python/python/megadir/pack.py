@@ -79,8 +79,8 @@ class Pack(Mapping[str, bytes]):
     __slots__ = ("_check", "_members", "_path")
 
     def __init__(self, path: _Path, check: bool = True) -> None:
-        # Shards are opened when they are needed, whatever the current directory is by then.
-        self._path = os.path.abspath(os.fsdecode(path))
+        # Shards are opened when they are needed, whatever the current directory is by then. Not by abspath, for which `link/..` is `.`.
+        self._path = os.path.join(os.getcwd(), os.fsdecode(path))
         self._check = check
         self._members = _megadir.Members(self._path, check)
 

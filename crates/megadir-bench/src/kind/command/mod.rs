@@ -59,17 +59,22 @@ pub use words::CommandLine;
 
 pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
     let block_ns = match &work.reading {
-        // Opening a container may take as long as its listing.
-        Some(reading) => 2 * reading.files * READ_NS + entries * LIST_NS,
+        // Opening a container may take as long as its listing, and warm work is done twice.
+        Some(reading) => match reading.operation {
+            ReadOperation::First => 2 * reading.files * entries * LIST_NS / 4,
+            ReadOperation::Random => entries * LIST_NS + 2 * reading.files * READ_NS,
+            ReadOperation::All => 2 * entries * READ_NS,
+            ReadOperation::List => 2 * entries * LIST_NS,
+        },
         None => entries * if work.changes { MAKE_NS + REMOVE_NS } else { STAT_NS },
     };
     Traits { block_ns: BLOCK_NS + block_ns, ..Traits::default() }
 }
 
 /// Read of a small file from a container.
-const READ_NS: u64 = 10_000;
+const READ_NS: u64 = 4_000;
 /// An entry of a container's index.
-const LIST_NS: u64 = 500;
+const LIST_NS: u64 = 1_000;
 
 /// Default time limit of one run of a program, seconds.
 pub const TIMEOUT_S: u64 = 600;

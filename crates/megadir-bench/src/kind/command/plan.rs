@@ -21,6 +21,8 @@ struct Installed<'a> {
     version: Option<String>,
 }
 
+/// Adds the arms and groups of all programs that this machine has, for each size. A group without any is left out with a note, so that the others
+/// run.
 pub(crate) fn commands(
     spec: &CommandSpec,
     request: &Request<'_>,
@@ -31,7 +33,10 @@ pub(crate) fn commands(
         return Err(PlanError::Nothing { reason: LINUX_ONLY.into() });
     }
     for group in &spec.groups {
-        let installed = installed(spec, group, request, arms)?;
+        let mut installed = installed(spec, group, request, arms)?;
+        if !group.spread.as_deref().map_or_else(|| are_flat(sets), |spread| spread == "flat") {
+            leave_out_layouts(&mut installed, arms);
+        }
         if installed.is_empty() {
             let text = format!("group `{}`: none of its programs is installed", group.name);
             arms.note(NoteKind::GroupLeftOut, text);
@@ -48,6 +53,21 @@ pub(crate) fn commands(
         growth(group, series, arms);
     }
     Ok(())
+}
+
+fn are_flat(sets: &[Data]) -> bool {
+    sets.iter().all(|set| set.source.made().is_none_or(|made| made.spread.is_flat()))
+}
+
+/// A layout makes paths of names, so the files must lie in one directory.
+fn leave_out_layouts(installed: &mut Vec<Installed<'_>>, arms: &mut Arms<'_>) {
+    installed.retain(|program| {
+        let Some(layout) = &program.arm.layout else { return true };
+        let text =
+            format!("`{}`: files in layout {layout} are made of files in one directory only", program.name);
+        arms.note(NoteKind::ArmLeftOut, text);
+        false
+    });
 }
 
 /// Programs of a group that this machine has. Missing ones are left out with a note; the first that remains
@@ -191,11 +211,14 @@ fn on_data(
     arms.compare(&name, &title, group.answers, baseline);
 }
 
+/// One would take a few microseconds in a directory, and the clock and the caches of the processor would decide.
+const FIRST_READS: u64 = 10;
+
 /// Reads of an arm in a group that reads from containers.
 fn reading(group: &CommandGroup, arm: &CommandArm, entries: u64) -> Option<Reading> {
     let operation = group.read?;
     let files = match operation {
-        ReadOperation::First => 1,
+        ReadOperation::First => FIRST_READS.min(entries),
         ReadOperation::Random => group.reads.min(entries),
         ReadOperation::All | ReadOperation::List => entries,
     };

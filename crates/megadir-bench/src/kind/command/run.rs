@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megadir::Dir;
-use megadir_record::{Arm, CacheState, CommandWork, Counted, OutputTo, Plan, SameWork};
+use megadir_record::{Arm, CacheState, CommandWork, Counted, DataId, OutputTo, Plan, SameWork};
 use rustix::fs::MemfdFlags;
 
 use crate::control::{Result, RunControl, WorkError};
@@ -32,7 +32,7 @@ use crate::kind::command::launch::{Ended, Launcher, describe, path_of};
 use crate::kind::command::lines::Lines;
 use crate::kind::command::reading::{self, Reads};
 use crate::kind::command::words::{CommandLine, Placeholders};
-use crate::kind::{BlockKey, BlockUsage, WorkBlock, WorkerCommand, Workload, fold, name_hash};
+use crate::kind::{BlockKey, BlockUsage, WorkBlock, WorkerCommand, Workload, name_hash};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_directory;
 use crate::os::{self, At};
@@ -60,8 +60,8 @@ pub(crate) struct Program<'a> {
     cold: bool,
     /// Instead of runs of the program.
     reads: Option<Reads>,
-    /// Distinguishes the containers of epochs.
-    seed: u64,
+    /// Name of the container, by all that decides its contents: the data set, the seed, and how it is made.
+    container_name: Option<String>,
     taken: Option<BlockUsage>,
 }
 
@@ -86,8 +86,10 @@ impl<'a> Program<'a> {
         let drops = plan.arms.iter().any(|arm| arm.cache == CacheState::VfsCold);
         let files = || Files::new(data.source.made()?, plan.seed, data.entries).ok();
         let reads = work.reading.as_ref().and_then(|reading| Reads::new(reading, files()?, plan.seed));
-        let (work, entries, seed) = (work.clone(), data.entries, plan.seed);
-        Self { work, entries, own, worker, drops, cold: false, reads, seed, taken: None }
+        let makes = work.reading.is_some() && !work.line.is_empty();
+        let container_name = makes.then(|| container_name(plan.seed, data.id, work));
+        let (work, entries) = (work.clone(), data.entries);
+        Self { work, entries, own, worker, drops, cold: false, reads, container_name, taken: None }
     }
 
     /// The trial before the run. Output that the rounds discard is read once here, since it proves equal
@@ -135,19 +137,13 @@ impl<'a> Program<'a> {
         Ok(counted)
     }
 
-    /// Name of the container beside the data set, for all arms with the same program; `None` for the data set itself.
-    fn container_name(&self) -> Option<String> {
-        let line = Some(&self.work.line).filter(|line| !line.is_empty())?;
-        Some(format!("container-{:016x}", fold(name_hash(line.as_bytes()), self.seed | 1)))
-    }
-
     fn container(&self, at: &Site<'_>) -> OsString {
-        self.container_name().map_or_else(|| at.directory.clone(), |name| beside(&at.directory, &name))
+        self.container_name.as_ref().map_or_else(|| at.directory.clone(), |name| beside(&at.directory, name))
     }
 
     /// Runs the program under another name, so that a container which is there is whole, and writes it to the device.
     fn make_container(&self, at: &Site<'_>) -> Result<()> {
-        let (Some(name), Some(parent)) = (self.container_name(), &at.parent) else { return Ok(()) };
+        let (Some(name), Some(parent)) = (&self.container_name, &at.parent) else { return Ok(()) };
         let there = os::if_there(os::status(parent.at(), name.as_str())).map_err(failed)?;
         if there.is_some() {
             return Ok(());
@@ -155,7 +151,7 @@ impl<'a> Program<'a> {
         let part =
             Site { out: beside(&at.directory, OUT), directory: at.directory.clone(), parent: None, ..*at };
         self.start(&self.work.line, &part, Some(null()?), &mut |_| ())?;
-        match os::rename_new(parent.at(), OUT, &name) {
+        match os::rename_new(parent.at(), OUT, name) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(WorkError::Program("it makes no container at the path {out}".into()));
             }
@@ -324,6 +320,13 @@ impl Workload for Program<'_> {
     fn usage(&mut self) -> Option<BlockUsage> {
         self.taken.take()
     }
+}
+
+/// Name of a container beside its data set, the same for all arms that read from it.
+fn container_name(seed: u64, data: DataId, work: &CommandWork) -> String {
+    let CommandWork { line, shell, environment, exit_code, .. } = work;
+    let how = format!("{seed} {} {line} {shell} {environment:?} {exit_code}", data.0);
+    format!("container-{:016x}", name_hash(how.as_bytes()))
 }
 
 fn beside(directory: &OsStr, name: &str) -> OsString {

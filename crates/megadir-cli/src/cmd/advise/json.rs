@@ -52,6 +52,7 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
             "room": span(short.available),
             "likely": short.is_likely(),
         })),
+        "suits_container": advice.suits_container,
         "measured": run.as_ref().ok().map(|run| measured(run, question.pattern)),
         "not_measured": run.as_ref().err(),
     });

@@ -46,6 +46,32 @@ fn advice_names_the_command_to_run() {
 }
 
 #[test]
+fn a_pack_is_offered_for_many_small_files_that_are_only_read() {
+    let mount = require!(Mount::make(&TMPFS));
+    let place = mount.path();
+    let small = ["--files", "200k", "--size", "1kB", "--pattern"];
+    let with = |more: &[&'static str]| [&small[..], more].concat();
+    for words in [with(&["read"]), with(&["walk"])] {
+        assert_eq!(json(&place, &words)["suits_container"], true, "{words:?}");
+        let seen = text(&place, &words);
+        for words in [
+            "If the files never change, and no program opens them by path, one pack",
+            "`megadir pack create`",
+        ] {
+            assert!(seen.contains(words), "nothing about {words:?} in {seen}");
+        }
+    }
+    let fewer = ["--files", "99k", "--size", "1kB", "--pattern", "read"];
+    let larger = ["--files", "200k", "--size", "20kB", "--pattern", "read"];
+    for words in
+        [with(&["mixed"]), with(&["write"]), with(&["read", "--churn"]), fewer.to_vec(), larger.to_vec()]
+    {
+        assert_eq!(json(&place, &words)["suits_container"], false, "{words:?}");
+        assert!(!text(&place, &words).contains("pack"), "{words:?}");
+    }
+}
+
+#[test]
 fn on_a_rotating_disk_few_directories_are_advised() {
     let mount = require!(Mount::make(&TMPFS));
     let files = ["--files", "1M", "--writers", "4", "--disk"];
@@ -124,4 +150,16 @@ fn impossibility_is_the_first_line() {
     assert!(first.contains("10.0 M files: they do not fit in any layout: "), "{first}");
     assert!(first.contains("there is room for 0"), "{first}");
     assert!(rest.starts_with("With room for them: one directory. "), "{rest}");
+}
+
+#[test]
+fn figures_of_a_pack_are_those_of_the_record() {
+    use megadir_advise::container::{FIGURES, RECORD};
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join(RECORD).join("README.md")).unwrap();
+    for (arm, figure) in [("pack", FIGURES.random), ("pack, all", FIGURES.all), ("pack, list", FIGURES.list)]
+    {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {arm} |"))).unwrap();
+        assert!(row.contains(&format!("| {figure:.2}x [")), "{arm}: {figure} is not the figure of {row}");
+    }
 }

@@ -1,59 +1,64 @@
 //! Files in directories: opened relative to the top, read to the end, closed.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use megadir::FileType;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::{Errno, read, retry_on_intr};
 
-use super::OpenContainer;
+use super::{EachContents, EachSize, OpenContainer};
 use crate::os;
 
-/// Room for a read; small files take one, and one more that finds their end.
-const PIECE_BYTES: usize = 128 << 10;
+/// Least room for a read; small files take one, and one more that finds their end.
+const ROOM_BYTES: usize = 16 << 10;
 
 #[derive(Debug)]
 pub(super) struct Directory {
     top: OwnedFd,
-    piece: Vec<u8>,
+    /// Order of a pass: by inode number, or that of the listing.
+    is_by_inode: bool,
 }
 
 impl Directory {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        os::open_directory(path).map(Self::new)
+        Ok(Self { top: os::open_directory(path)?, is_by_inode: true })
     }
 
-    pub(super) fn new(top: OwnedFd) -> Self {
-        Self { top, piece: vec![0; PIECE_BYTES] }
+    /// Top of a mounted image. mksquashfs numbers inodes as it finds the files, but writes both inodes and contents in the order of
+    /// names, in which they are listed: by inode number, each file would need another block of inodes.
+    pub(super) fn of_image(top: OwnedFd) -> Self {
+        Self { top, is_by_inode: false }
     }
 }
 
 impl OpenContainer for Directory {
     fn read(&mut self, path: &[u8], contents: &mut Vec<u8>) -> io::Result<bool> {
-        read_file(self.top.as_fd(), path, &mut self.piece, contents)
+        read_file(self.top.as_fd(), path, contents)
     }
 
-    fn list(&mut self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<()> {
+    fn list(&mut self, each: &mut EachSize<'_>) -> io::Result<()> {
         each_directory(&self.top, b"", &mut |directory, path, names| {
             for (_, name) in names {
                 let status = statat(directory, &name[..], AtFlags::SYMLINK_NOFOLLOW)?;
-                each(&joined(path, name), status.st_size.cast_unsigned());
+                each(&joined(path, name), status.st_size.cast_unsigned())?;
             }
             Ok(())
         })
     }
 
-    /// Files of a directory come by inode number, in which most file systems have them on the device.
-    fn read_all(&mut self, each: &mut dyn FnMut(&[u8], &[u8])) -> io::Result<()> {
-        let Self { top, piece } = self;
+    /// Most file systems have the files of a directory by inode number on the device.
+    fn read_all(&mut self, each: &mut EachContents<'_>) -> io::Result<()> {
         let mut contents = Vec::new();
-        each_directory(top, b"", &mut |directory, path, names| {
-            names.sort_unstable();
+        each_directory(&self.top, b"", &mut |directory, path, names| {
+            if self.is_by_inode {
+                names.sort_unstable();
+            }
             for (_, name) in names.iter() {
-                if read_file(directory.as_fd(), name, piece, &mut contents)? {
-                    each(&joined(path, name), &contents);
+                if read_file(directory.as_fd(), name, &mut contents)? {
+                    each(&joined(path, name), &contents)?;
                 }
             }
             Ok(())
@@ -65,21 +70,16 @@ fn joined(directory: &[u8], name: &[u8]) -> Vec<u8> {
     if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }
 
-fn read_file(
-    at: std::os::fd::BorrowedFd<'_>,
-    path: &[u8],
-    piece: &mut [u8],
-    contents: &mut Vec<u8>,
-) -> io::Result<bool> {
+fn read_file(at: BorrowedFd<'_>, path: &[u8], contents: &mut Vec<u8>) -> io::Result<bool> {
     contents.clear();
     let file = match openat(at, path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(false),
         opened => opened?,
     };
     loop {
-        match retry_on_intr(|| read(&file, &mut *piece))? {
-            0 => return Ok(true),
-            bytes => contents.extend_from_slice(&piece[..bytes]),
+        contents.reserve(ROOM_BYTES);
+        if retry_on_intr(|| read(&file, spare_capacity(contents)))? == 0 {
+            return Ok(true);
         }
     }
 }

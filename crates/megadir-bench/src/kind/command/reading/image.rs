@@ -14,8 +14,8 @@ use rustix::mount::{
     fsmount, fsopen,
 };
 
-use super::OpenContainer;
 use super::directory::Directory;
+use super::{EachContents, EachSize, OpenContainer};
 use crate::os;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Image {
         let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOATIME;
         let mounted = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
         let top = os::open_below(mounted.as_fd(), ".")?;
-        Ok(Self { files: Directory::new(top), _mounted: mounted })
+        Ok(Self { files: Directory::of_image(top), _mounted: mounted })
     }
 }
 
@@ -44,11 +44,11 @@ impl OpenContainer for Image {
         self.files.read(path, contents)
     }
 
-    fn list(&mut self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<()> {
+    fn list(&mut self, each: &mut EachSize<'_>) -> io::Result<()> {
         self.files.list(each)
     }
 
-    fn read_all(&mut self, each: &mut dyn FnMut(&[u8], &[u8])) -> io::Result<()> {
+    fn read_all(&mut self, each: &mut EachContents<'_>) -> io::Result<()> {
         self.files.read_all(each)
     }
 }

@@ -4,14 +4,17 @@
 //! opens it, reads, and closes it. What is timed depends on the operation:
 //!
 //! ```text
-//!  first     [ open  read one  close ]                    a program that starts, needs one file, and ends
+//!  first     [ open  read one  close ] n times            a program that starts, needs one file, and ends
 //!  random      open [ read n, drawn at random ] close     a server, a training run
-//!  all         open [ read everything ]         close     a pass over the data
-//!  list        open [ paths and sizes ]         close
+//!  all       [ open  read everything  close ]            a pass over the data
+//!  list      [ open  paths and sizes  close ]
 //! ```
 //!
-//! A warm block does its work twice and times the second time, so that the state of the cache does not depend on what
-//! ran before. A cold block does it once after the drop; what opening reads is then cached, but in `first`.
+//! Where an index is all that an operation needs, a container that is open would have it in memory: so only `random` begins with an
+//! open one. Directories and images have no index to read: images are mounted before the clock in all but `first`. A warm
+//! block does its work twice and times the second time, so that the state of the cache does not depend on what ran before; in
+//! `first`, each mount of an image has an empty cache of its own above the cached image. A cold block does its work once after the drop; in
+//! `random`, what opening reads is then cached.
 //!
 //! | file | container |
 //! |---|---|
@@ -34,33 +37,39 @@ use megadir_stats::permutation::{Permutation, SplitMix64};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
-use crate::control::{Result, RunControl, WorkError};
+use crate::control::{COMPUTING, Result, RunControl, WorkError, marked};
 use crate::dataset::{Files, PlaceBuffer};
 use crate::kind::{BlockKey, BlockUsage, fold, name_hash};
 
 /// Files whose contents are compared with those of the data set before the first block.
 const COMPARED: u64 = 16;
 const STAGE: &str = "reading a container";
+const CONTENTS_BYTES: usize = 128 << 10;
 
 /// A container that is open for reading.
 trait OpenContainer {
     /// Replaces `contents` by those of the file; `false` if there is no such file.
     fn read(&mut self, path: &[u8], contents: &mut Vec<u8>) -> io::Result<bool>;
 
-    /// Passes the path and the size of each file to `each`.
-    fn list(&mut self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<()>;
+    /// Passes the path and the size of each file to `each`, whose error ends the list.
+    fn list(&mut self, each: &mut EachSize<'_>) -> io::Result<()>;
 
     /// Passes the path and the contents of each file to `each`, in the order that suits the container.
-    fn read_all(&mut self, each: &mut dyn FnMut(&[u8], &[u8])) -> io::Result<()>;
+    fn read_all(&mut self, each: &mut EachContents<'_>) -> io::Result<()>;
 }
 
-/// Opens a container. With `is_for_one`, only one file will be read, so that an index need not be loaded.
-fn open(reading: &Reading, path: &Path, is_for_one: bool) -> io::Result<Box<dyn OpenContainer>> {
+/// Path and size, bytes.
+type EachSize<'f> = dyn FnMut(&[u8], u64) -> io::Result<()> + 'f;
+/// Path and contents.
+type EachContents<'f> = dyn FnMut(&[u8], &[u8]) -> io::Result<()> + 'f;
+
+/// Opens a container for an operation: not each of them needs the whole index.
+fn open(reading: &Reading, operation: ReadOperation, path: &Path) -> io::Result<Box<dyn OpenContainer>> {
     Ok(match reading.container {
         Container::Directory => Box::new(directory::Directory::open(path)?),
         Container::Squashfs => Box::new(image::Image::mount("squashfs", path)?),
         Container::Erofs => Box::new(image::Image::mount("erofs", path)?),
-        Container::Pack => Box::new(pack::OpenPack::open(path, is_for_one)?),
+        Container::Pack => Box::new(pack::OpenPack::open(path, operation)?),
         Container::Zip => Box::new(zip::OpenZip::open(path)?),
         Container::Sqlite => Box::new(sqlite::OpenSqlite::open(path)?),
     })
@@ -131,12 +140,13 @@ impl Reads {
         let place = self.files.placed(index, &mut buffer).map_err(|error| failed(error.to_string()))?;
         let Some(placer) = &self.placer else { return Ok(place.path().to_vec()) };
         let mut other = PathBuffer::new();
+        // The plan has made sure that the data set is flat, so that its paths are names.
         let placed = placer.place(place.path(), &mut other);
         placed.map(|placed| placed.path().to_vec()).map_err(|refused| failed(refused.to_string()))
     }
 
     fn compare(&self, indices: impl Iterator<Item = u64>, path: &Path) -> Result<()> {
-        let mut container = open(&self.reading, path, false).map_err(failed)?;
+        let mut container = open(&self.reading, ReadOperation::First, path).map_err(failed)?;
         let mut contents = Vec::new();
         for index in indices {
             let path = self.path(index)?;
@@ -159,24 +169,50 @@ impl Reads {
         is_cold: bool,
         control: RunControl<'_>,
     ) -> Result<(Counted, BlockUsage)> {
-        let mut contents = Vec::new();
-        if self.reading.operation == ReadOperation::First {
-            let once = |contents: &mut Vec<u8>| {
-                timed(|| {
-                    let mut container = open(&self.reading, path, true).map_err(failed)?;
-                    self.work(&mut *container, contents, control)
-                })
-            };
+        // Made before the clock, and large enough for the files of most studies.
+        let mut contents = Vec::with_capacity(CONTENTS_BYTES);
+        let open = || {
+            let operation = self.reading.operation;
+            // An index of millions of rows takes seconds.
+            marked(control.heartbeat, COMPUTING, || open(&self.reading, operation, path)).map_err(failed)
+        };
+        let has_index =
+            !matches!(self.reading.container, Container::Directory | Container::Squashfs | Container::Erofs);
+        let is_opened_before = match self.reading.operation {
+            ReadOperation::First => false,
+            ReadOperation::Random => true,
+            ReadOperation::All | ReadOperation::List => !has_index,
+        };
+        if is_opened_before {
+            let mut container = open()?;
             if !is_cold {
-                once(&mut contents)?;
+                self.work(&mut *container, &mut contents, control)?;
             }
-            return once(&mut contents);
+            return timed(|| self.work(&mut *container, &mut contents, control));
         }
-        let mut container = open(&self.reading, path, false).map_err(failed)?;
+        let mut once = || {
+            timed(|| match self.reading.operation {
+                ReadOperation::First => self.each_first(&open, &mut contents),
+                _ => self.work(&mut *open()?, &mut contents, control),
+            })
+        };
         if !is_cold {
-            self.work(&mut *container, &mut contents, control)?;
+            once()?;
         }
-        timed(|| self.work(&mut *container, &mut contents, control))
+        once()
+    }
+
+    /// Opens the container for each file. Counts one entry if all are there, whatever their number: cold blocks have fewer.
+    fn each_first(
+        &self,
+        open: &dyn Fn() -> Result<Box<dyn OpenContainer>>,
+        contents: &mut Vec<u8>,
+    ) -> Result<Counted> {
+        let mut are_there = true;
+        for path in &self.drawn {
+            are_there &= open()?.read(path, contents).map_err(failed)?;
+        }
+        Ok(Counted { entries: u64::from(are_there), ..Counted::default() })
     }
 
     /// Files by name count if they are there with their size; a pass has also the hash of names and contents, or sizes.
@@ -191,21 +227,21 @@ impl Reads {
             counted.entries += 1;
             let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
             counted.hash = counted.hash.wrapping_add(fold(name_hash(name), value | 1));
+            control.check_every(256, counted.entries).map_err(|_| io::ErrorKind::Interrupted.into())
         };
-        match self.reading.operation {
+        let done = match self.reading.operation {
             ReadOperation::First | ReadOperation::Random => {
                 for (index, path) in (0..).zip(&self.drawn) {
                     control.check_every(256, index)?;
                     counted.entries += u64::from(container.read(path, contents).map_err(failed)?);
                 }
+                Ok(())
             }
-            ReadOperation::All => {
-                let mut count = |path: &[u8], contents: &[u8]| count(path, name_hash(contents));
-                container.read_all(&mut count).map_err(failed)?;
-            }
-            ReadOperation::List => container.list(&mut count).map_err(failed)?,
-        }
-        Ok(counted)
+            ReadOperation::All => container.read_all(&mut |path, contents| count(path, name_hash(contents))),
+            ReadOperation::List => container.list(&mut count),
+        };
+        control.check()?;
+        done.map_err(failed).map(|()| counted)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use megadir_sys::sqlite::{Database, Library, Row};
 
-use super::OpenContainer;
+use super::{EachContents, EachSize, OpenContainer};
 
 const BY_NAME: &CStr = c"SELECT data FROM sqlar WHERE name = ?1";
 
@@ -20,12 +20,9 @@ impl OpenSqlite {
         Ok(Self(database))
     }
 
-    fn pass(&mut self, sql: &CStr, each: &mut dyn FnMut(&Row<'_>)) -> io::Result<()> {
+    fn pass(&mut self, sql: &CStr, each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>) -> io::Result<()> {
         self.0.prepare(sql)?;
-        self.0.run(None, &mut |row| {
-            each(row);
-            true
-        })?;
+        self.0.run(None, &mut |row| each(row).map(|()| true))?;
         self.0.prepare(BY_NAME)
     }
 }
@@ -35,18 +32,20 @@ impl OpenContainer for OpenSqlite {
         contents.clear();
         let mut is_found = false;
         self.0.run(Some(path), &mut |row| {
-            contents.extend_from_slice(row.bytes(0));
+            contents.extend_from_slice(row.bytes(0)?);
             is_found = true;
-            false
+            Ok(false)
         })?;
         Ok(is_found)
     }
 
-    fn list(&mut self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<()> {
-        self.pass(c"SELECT name, sz FROM sqlar", &mut |row| each(row.bytes(0), row.number(1).cast_unsigned()))
+    fn list(&mut self, each: &mut EachSize<'_>) -> io::Result<()> {
+        self.pass(c"SELECT name, sz FROM sqlar", &mut |row| {
+            each(row.bytes(0)?, row.number(1).cast_unsigned())
+        })
     }
 
-    fn read_all(&mut self, each: &mut dyn FnMut(&[u8], &[u8])) -> io::Result<()> {
-        self.pass(c"SELECT name, data FROM sqlar", &mut |row| each(row.bytes(0), row.bytes(1)))
+    fn read_all(&mut self, each: &mut EachContents<'_>) -> io::Result<()> {
+        self.pass(c"SELECT name, data FROM sqlar", &mut |row| each(row.bytes(0)?, row.bytes(1)?))
     }
 }

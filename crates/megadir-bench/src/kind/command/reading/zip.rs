@@ -7,7 +7,7 @@ use std::path::Path;
 use ::zip::ZipArchive;
 use ::zip::result::ZipError;
 
-use super::OpenContainer;
+use super::{EachContents, EachSize, OpenContainer};
 
 pub(super) struct OpenZip(ZipArchive<BufReader<File>>);
 
@@ -27,24 +27,25 @@ impl OpenContainer for OpenZip {
         }
     }
 
-    fn list(&mut self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<()> {
+    /// From the directory at the end alone.
+    fn list(&mut self, each: &mut EachSize<'_>) -> io::Result<()> {
         for index in 0..self.0.len() {
-            let member = self.0.by_index_raw(index)?;
-            if member.is_file() {
-                each(member.name_raw(), member.size());
+            let member = self.0.by_index_data(index)?;
+            if !member.name_raw().ends_with(b"/") {
+                each(member.name_raw(), member.size())?;
             }
         }
         Ok(())
     }
 
-    fn read_all(&mut self, each: &mut dyn FnMut(&[u8], &[u8])) -> io::Result<()> {
+    fn read_all(&mut self, each: &mut EachContents<'_>) -> io::Result<()> {
         let mut contents = Vec::new();
         for index in 0..self.0.len() {
             let mut member = self.0.by_index(index)?;
             if member.is_file() {
                 contents.clear();
                 member.read_to_end(&mut contents)?;
-                each(member.name_raw(), &contents);
+                each(member.name_raw(), &contents)?;
             }
         }
         Ok(())
