@@ -149,8 +149,8 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
 fn container() -> (&'static str, String) {
     let Figures { random, all, list } = FIGURES;
     let text = format!(
-        "If the files never change, and no program opens them by path, one pack of them takes {random} of the time to read at random, {all} as a \
-         whole, {list} to list (study container, ext4, files of 1 kB) and few inodes: `megadir pack create`. Measure here: `megadir bench run container`"
+        "If the files never change, and no program opens them by path, one pack of them takes {random} of the time to read single files uncached, \
+         {all} to read all and {list} to list (study container on ext4), and few inodes: `megadir pack create`. Measure here: `megadir bench run container`"
     );
     ("or none", text)
 }

@@ -329,6 +329,26 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     ("docs/answers/listing.md", "the time (there 7.7x)", Arithmetic),
     (
+        "docs/answers/container.md",
+        "29 s instead of 1 for 50 000 files of 1000 bytes",
+        Text("crates/megadir-bench/studies/container.toml", "29 s instead of 1 for 50 000 files"),
+    ),
+    (
+        "docs/answers/container.md",
+        "takes 20 times its time",
+        Text("crates/megadir-bench/studies/container.toml", "20 times"),
+    ),
+    (
+        "docs/answers/container.md",
+        "100 000 files of 1000 bytes on ext4",
+        Text("crates/megadir-bench/studies/container.toml", "size_bytes = 1_000"),
+    ),
+    (
+        "docs/pack.md",
+        "paths above 100 bytes are wrong or missing",
+        Text("findings/perl-tar-merges-long-names.sh", "100"),
+    ),
+    (
         "docs/answers/removal.md",
         "On btrfs it has 19 783 s, 19 702 s and 53 516 s",
         Fact("the table of the page of 2020"),
