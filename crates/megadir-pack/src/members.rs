@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use megadir::{Error, ErrorKind, FileType, Result};
-use megadir_inventory::{ContentHash, PackIndex, Stored, open_to_read};
+use megadir_inventory::{ContentHash, PackIndex, Stored};
 use rustix::io::{preadv, retry_on_intr};
 use sha2::{Digest, Sha256};
 
 use crate::layout::{BLOCK_BYTES, index_path, shard_name};
 use crate::member::{Member, MemberKind};
-use crate::read::Pack;
+use crate::read::{Fault, Pack, open_shard, unread};
 
 /// Shards that are open at once; a process may have few descriptors.
 const OPEN_MAX: usize = 128;
@@ -94,8 +94,7 @@ impl Members {
     }
 
     fn with_hashes(path: &Path, mask: u64) -> Result<Self> {
-        let Pack { shards, .. } = Pack::open(path)?;
-        let index = index_path(path);
+        let Pack { shards, index: rows } = Pack::open(path)?;
         let mut members = Self {
             directory: shards.directory,
             lengths: shards.lengths,
@@ -104,14 +103,14 @@ impl Members {
             is_hashed: true,
             records: Vec::new(),
             open: (0..OPEN_MAX).map(|_| RwLock::new(None)).collect(),
-            index,
+            index: index_path(path),
         };
-        members.read_index()?;
+        members.read_index(rows)?;
         Ok(members)
     }
 
-    fn read_index(&mut self) -> Result<()> {
-        let (mut rows, mut path) = (PackIndex::open(&self.index)?, Vec::new());
+    fn read_index(&mut self, mut rows: PackIndex) -> Result<()> {
+        let mut path = Vec::new();
         while let Some((row, stored)) = rows.next_row()? {
             let Some(stored) = stored.filter(|_| row.facts.kind == FileType::File) else { continue };
             row.key.path_into(&mut path);
@@ -400,18 +399,13 @@ impl Members {
             return Ok(Arc::clone(file));
         }
         let path = self.shard_path(shard);
-        let file = match open_to_read(&path) {
+        let file = match open_shard(&path, length) {
             Err(error) if error.kind() == ErrorKind::TooManyOpenFiles => {
                 self.open.iter().for_each(|slot| put(slot, None));
-                open_to_read(&path)?
+                open_shard(&path, length)?
             }
             opened => opened?,
         };
-        let there = file.metadata().map_err(|error| Error::io("examine", &path, error))?.len();
-        if there != length {
-            let reason = format!("it has {there} bytes instead of {length}");
-            return Err(Error::new("read", &path, ErrorKind::Malformed, reason));
-        }
         let file = Arc::new(file);
         put(slot, Some((shard, Arc::clone(&file))));
         Ok(file)
@@ -430,10 +424,7 @@ impl Members {
     }
 
     fn unread(&self, record: &Record, error: io::Error) -> Error {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.malformed(record, "it became shorter while it was read"),
-            _ => Error::io("read", &self.shard_path(record.shard), error),
-        }
+        unread(&self.shard_path(record.shard), error)
     }
 }
 
@@ -474,17 +465,6 @@ impl Record {
 fn put(slot: &Slot, shard: Option<(u32, Arc<File>)>) {
     if let Ok(mut held) = slot.try_write() {
         *held = shard;
-    }
-}
-
-enum Fault {
-    Unreadable(Error),
-    Damaged(String),
-}
-
-impl From<String> for Fault {
-    fn from(reason: String) -> Self {
-        Self::Damaged(reason)
     }
 }
 

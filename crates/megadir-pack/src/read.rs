@@ -34,7 +34,7 @@ pub struct PackedEntry {
 
 /// A finished pack.
 pub struct Pack {
-    index: PackIndex,
+    pub(crate) index: PackIndex,
     pub(crate) shards: OpenShards,
 }
 
@@ -160,11 +160,7 @@ impl OpenShards {
                 self.open.clear();
             }
             let path = self.path(shard);
-            let file = open_to_read(&path)?;
-            let there = file.metadata().map_err(|error| Error::io("examine", &path, error))?.len();
-            if there != length {
-                return Err(self.malformed(shard, &format!("it has {there} bytes instead of {length}")));
-            }
+            let file = open_shard(&path, length)?;
             self.open.insert(shard, file);
         }
         Ok(length)
@@ -186,10 +182,7 @@ impl OpenShards {
             let read = self.open.get(&shard).map(|file| file.read_exact_at(&mut bytes, start));
             match read {
                 Some(Ok(())) => self.window = Window { shard, start, bytes },
-                Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return Err(self.malformed(shard, "it became shorter while it was read"));
-                }
-                Some(Err(error)) => return Err(Error::io("read", &path, error)),
+                Some(Err(error)) => return Err(unread(&path, error)),
                 None => unreachable!("it was opened above"),
             }
         }
@@ -247,7 +240,31 @@ impl OpenShards {
     }
 }
 
-enum Fault {
+/// Opens a shard. Errors: it has another length than the index has.
+pub(crate) fn open_shard(path: &Path, length: u64) -> Result<File> {
+    let file = open_to_read(path)?;
+    let there = file.metadata().map_err(|error| Error::io("examine", path, error))?.len();
+    match there == length {
+        true => Ok(file),
+        false => {
+            let reason = format!("it has {there} bytes instead of {length}");
+            Err(Error::new("read", path, ErrorKind::Malformed, reason))
+        }
+    }
+}
+
+/// Error of a read at a place that lay in the shard when it was opened.
+pub(crate) fn unread(path: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            Error::new("read", path, ErrorKind::Malformed, "it became shorter while it was read")
+        }
+        _ => Error::io("read", path, error),
+    }
+}
+
+/// Reason why the headers of a member were not read.
+pub(crate) enum Fault {
     Unreadable(Error),
     Damaged(String),
 }
