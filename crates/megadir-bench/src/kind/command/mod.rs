@@ -61,7 +61,7 @@ pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
     let block_ns = match &work.reading {
         // Opening a container may take as long as its listing, and warm work is done twice.
         Some(reading) => match reading.operation {
-            ReadOperation::First => 2 * reading.files * entries * LIST_NS / 4,
+            ReadOperation::First => 2 * reading.files * entries * OPEN_NS,
             ReadOperation::Random => entries * LIST_NS + 2 * reading.files * READ_NS,
             ReadOperation::All => 2 * entries * READ_NS,
             ReadOperation::List => 2 * entries * LIST_NS,
@@ -73,8 +73,10 @@ pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
 
 /// Read of a small file from a container.
 const READ_NS: u64 = 4_000;
-/// An entry of a container's index.
+/// An entry of a container's index that is listed, or kept in memory.
 const LIST_NS: u64 = 1_000;
+/// An entry of an index that is opened for one file.
+const OPEN_NS: u64 = 250;
 
 /// Default time limit of one run of a program, seconds.
 pub const TIMEOUT_S: u64 = 600;
@@ -139,6 +141,13 @@ pub struct CommandArm {
     pub layout: Option<String>,
 }
 
+impl CommandArm {
+    /// Reads the files themselves, so that there is no program.
+    fn is_of_data_set(&self) -> bool {
+        self.container == Some(Container::Directory) && self.run.is_empty()
+    }
+}
+
 fn reads() -> u64 {
     1000
 }
@@ -195,8 +204,8 @@ impl CommandGroup {
         if let Some(reason) = self.arms.iter().find_map(|arm| self.contradiction_of_reading(arm)) {
             return of(&reason);
         }
-        let makes = |arm: &&CommandArm| self.read.is_none() || !arm.run.is_empty();
-        let lines = self.arms.iter().filter(makes).map(|arm| &arm.run).chain(&self.prepare);
+        let lines =
+            self.arms.iter().filter(|arm| !arm.is_of_data_set()).map(|arm| &arm.run).chain(&self.prepare);
         let wrong = lines.filter_map(|line| CommandLine::parse(line, self.shell).err()).next();
         wrong.and_then(|reason| of(&format!("has a command that cannot run: {reason}")))
     }

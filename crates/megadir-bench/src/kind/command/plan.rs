@@ -34,7 +34,8 @@ pub(crate) fn commands(
     }
     for group in &spec.groups {
         let mut installed = installed(spec, group, request, arms)?;
-        if !group.spread.as_deref().map_or_else(|| are_flat(sets), |spread| spread == "flat") {
+        let is_flat = |spread: &str| parse_spread(spread).is_ok_and(|spread| spread.is_flat());
+        if !group.spread.as_deref().map_or_else(|| are_flat(sets), is_flat) {
             leave_out_layouts(&mut installed, arms);
         }
         if installed.is_empty() {
@@ -81,7 +82,7 @@ fn installed<'a>(
     let mut installed: Vec<Installed<'a>> = Vec::new();
     for arm in &group.arms {
         let refuse = |allowed: String| PlanError::value("a command", format!("'{}'", arm.run), allowed);
-        if !(group.read.is_some() && arm.run.is_empty()) {
+        if !arm.is_of_data_set() {
             CommandLine::parse(&arm.run, group.shell).map_err(refuse)?;
         }
         let own = arm.name.clone().unwrap_or_else(|| name_of(&arm.run));
@@ -113,7 +114,7 @@ fn name_of(line: &str) -> String {
 /// Notes lines without `{dir}`: such a program does not get the data set, which is more often a slip than
 /// intended.
 fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
-    for program in installed.iter().filter(|program| !program.arm.run.is_empty()) {
+    for program in installed.iter().filter(|program| !program.arm.is_of_data_set()) {
         let line = CommandLine::parse(&program.arm.run, group.shell);
         if line.is_ok_and(|line| !line.names("{dir}")) {
             let text =

@@ -112,29 +112,30 @@ impl<'a> Program<'a> {
         // By name: the preparation may put another directory in the place of this one.
         let at = self.site(directory, control)?;
         self.prepare(&at)?;
-        if self.work.reading.is_some() {
-            self.draw(&at, BlockKey::FIRST)?;
-            return self.read(&at);
+        self.draw(&at, BlockKey::FIRST)?;
+        match self.read(&at)? {
+            Some(counted) => Ok(counted),
+            None => self.once(&at, to, visit),
         }
-        self.once(&at, to, visit)
     }
 
-    /// Makes the container if it is not there, and draws the files that the block will read.
+    /// For an arm that reads: makes the container if it is not there, and draws the files that the block will read.
     fn draw(&mut self, at: &Site<'_>, key: BlockKey) -> Result<()> {
         self.make_container(at)?;
         let container = self.container(at);
-        let none =
-            || WorkError::Program("its container cannot be read: it has no files of a known data set".into());
-        self.reads.as_mut().ok_or_else(none)?.draw(key, Path::new(&container))
+        match &mut self.reads {
+            Some(reads) => reads.draw(key, Path::new(&container)),
+            None => Ok(()),
+        }
     }
 
-    fn read(&mut self, at: &Site<'_>) -> Result<Counted> {
+    /// `None` for an arm that runs its program.
+    fn read(&mut self, at: &Site<'_>) -> Result<Option<Counted>> {
+        let Some(reads) = &self.reads else { return Ok(None) };
         let container = self.container(at);
-        let none = || WorkError::Program("it reads from no container".into());
-        let reads = self.reads.as_ref().ok_or_else(none)?;
         let (counted, taken) = reads.run(Path::new(&container), self.cold, at.control)?;
         self.taken = Some(taken);
-        Ok(counted)
+        Ok(Some(counted))
     }
 
     fn container(&self, at: &Site<'_>) -> OsString {
@@ -161,7 +162,7 @@ impl<'a> Program<'a> {
     }
 
     pub(crate) fn reads(&self) -> bool {
-        self.work.reading.is_some()
+        self.reads.is_some()
     }
 
     /// Path of the container that the arm reads from, after the trial; `None` for an arm that runs its program.
@@ -296,8 +297,14 @@ impl<'a> Program<'a> {
 
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
-        if let Some(reason) = self.reads.as_ref().and_then(|reads| reading::unavailable(reads.container())) {
-            return Some(reason);
+        if let Some(reading) = &self.work.reading {
+            let reason = match self.reads {
+                Some(_) => reading::unavailable(reading.container),
+                None => Some("its files are not known, so that nothing can be read from it".into()),
+            };
+            if reason.is_some() {
+                return reason;
+            }
         }
         self.worker.is_none().then(|| "the process that launches it cannot be started here".into())
     }
@@ -306,15 +313,15 @@ impl Workload for Program<'_> {
         self.cold = block.key.distinct || self.drops && self.work.changes;
         let at = self.site(block.directory, block.control)?;
         self.prepare(&at)?;
-        if self.work.reading.is_some() { self.draw(&at, block.key) } else { Ok(()) }
+        self.draw(&at, block.key)
     }
 
     fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         let at = self.site(block.directory, block.control)?;
-        if self.work.reading.is_some() {
-            return self.read(&at);
+        match self.read(&at)? {
+            Some(counted) => Ok(counted),
+            None => self.once(&at, self.work.output, &mut |_| ()),
         }
-        self.once(&at, self.work.output, &mut |_| ())
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {

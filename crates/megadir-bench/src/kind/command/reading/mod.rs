@@ -114,10 +114,6 @@ impl Reads {
         Some(Self { reading, files, placer, seed, drawn: Vec::new(), is_compared: false })
     }
 
-    pub(super) fn container(&self) -> Container {
-        self.reading.container
-    }
-
     /// Draws the files of a block, and compares the first of them with the data set once.
     pub(super) fn draw(&mut self, key: BlockKey, path: &Path) -> Result<()> {
         let mut random = SplitMix64::new(self.seed ^ key.number());
@@ -183,17 +179,12 @@ impl Reads {
             ReadOperation::Random => true,
             ReadOperation::All | ReadOperation::List => !has_index,
         };
-        if is_opened_before {
-            let mut container = open()?;
-            if !is_cold {
-                self.work(&mut *container, &mut contents, control)?;
-            }
-            return timed(|| self.work(&mut *container, &mut contents, control));
-        }
+        let mut opened = if is_opened_before { Some(open()?) } else { None };
         let mut once = || {
-            timed(|| match self.reading.operation {
-                ReadOperation::First => self.each_first(&open, &mut contents),
-                _ => self.work(&mut *open()?, &mut contents, control),
+            timed(|| match (&mut opened, self.reading.operation) {
+                (Some(container), _) => self.work(&mut **container, &mut contents, control),
+                (None, ReadOperation::First) => self.each_first(&open, &mut contents),
+                (None, _) => self.work(&mut *open()?, &mut contents, control),
             })
         };
         if !is_cold {
