@@ -1,6 +1,6 @@
 #!/bin/sh
 # Wrong guess: exiftool that names photos by their date with a copy number for equal dates (%c, as its manual shows) counts on from the last number. For each photo it tries the numbers from the
-# first one again until a name is free: 500 photos of one second take 2 s, 2000 take 25 s, 4000 take 94 s; with the old name (%f) in place of the number 2000 take 3 s. Who is hurt: whoever renames bursts, frames of a camera trap
+# first one again until a name is free: 500 photos of one second take 2 s, 2000 take 25 s, 4000 take 94 s; with the old name (%f), or the sequence %C, in place of the number 2000 take 3 s. Who is hurt: whoever renames bursts, frames of a camera trap
 # or of a video, scans or crops, which have one date, or names photos by day. Counted as CPU time. Without root.
 set -eu
 dpkg-query -W -f '${Package} ${Version}\n' libimage-exiftool-perl | tee /dev/stderr | grep -q '12\.57+dfsg-1$'
