@@ -18,6 +18,7 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
     ScanOptions {
         threads,
         threads_max: threads,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

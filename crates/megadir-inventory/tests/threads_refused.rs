@@ -21,6 +21,7 @@ fn a_scan_reads_a_tree_by_the_threads_that_could_be_started() {
     let options = ScanOptions {
         threads: 4,
         threads_max: 4,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

@@ -65,30 +65,35 @@ impl Entry {
         slashes + u64::from(!self.parent.is_empty()) + u64::from(!self.name.is_empty())
     }
 
-    pub(crate) fn order_key(&self, origin: Origin) -> Vec<u8> {
+    /// Appends to `key`, so that its memory can be used again: this runs for each entry.
+    pub(crate) fn order_key(&self, origin: Origin, key: &mut Vec<u8>) {
         let is_directory = self.is_directory();
         let rank = match is_directory {
             // What is in a directory comes before it: then tar makes nothing in one that has its times and mode.
             true => u64::MAX - self.depth(),
             false => self.facts.inode.unwrap_or(0),
         };
-        let mut key = vec![u8::from(is_directory)];
+        key.push(u8::from(is_directory));
         key.extend_from_slice(&rank.to_be_bytes());
         for part in [&self.parent, &self.name] {
             key.extend_from_slice(part);
             key.push(0);
         }
         key.push(origin as u8);
-        key
     }
 
-    pub(crate) fn path_key(&self) -> Vec<u8> {
-        [&self.parent[..], b"\0", &self.name].concat()
+    /// Appends to `key`.
+    pub(crate) fn path_key(&self, key: &mut Vec<u8>) {
+        for part in [&self.parent[..], b"\0", &self.name] {
+            key.extend_from_slice(part);
+        }
     }
 
-    pub(crate) fn item(&self) -> Vec<u8> {
+    /// Appends to `item`.
+    pub(crate) fn item(&self, item: &mut Vec<u8>) {
         let Self { facts, stored, error, .. } = self;
-        let mut item = vec![facts.kind as u8, 0, 0];
+        let start = item.len();
+        item.extend_from_slice(&[facts.kind as u8, 0, 0]);
         let mut mask = 0;
         for (bit, number) in facts.numbers().into_iter().enumerate() {
             if let Some(number) = number {
@@ -107,9 +112,8 @@ impl Entry {
                 item.extend_from_slice(&number.to_le_bytes());
             }
         }
-        item[1..3].copy_from_slice(&u16::to_le_bytes(mask));
+        item[start + 1..start + 3].copy_from_slice(&u16::to_le_bytes(mask));
         item.extend_from_slice(error.as_deref().unwrap_or_default().as_bytes());
-        item
     }
 
     /// From an order key; `None` if the bytes are no key and item.
@@ -203,10 +207,14 @@ mod tests {
         };
         let root = entry("", "", Facts { kind: FileType::Directory, ..Facts::NOTHING });
         for entry in [plain, full, root] {
-            let item = entry.item();
-            assert_eq!(Entry::from_order(&entry.order_key(Origin::Tree), &item), Some(entry.clone()));
-            assert_eq!(Entry::from_path(&entry.path_key(), &item), Some(entry.clone()));
-            assert_eq!(Entry::from_path(&entry.path_key(), &item[..2]), None);
+            let [mut order, mut path, mut item] = [b"before"; 3].map(|before| before.to_vec());
+            entry.item(&mut item);
+            entry.order_key(Origin::Tree, &mut order);
+            entry.path_key(&mut path);
+            let [order, path, item] = [&order, &path, &item].map(|bytes| &bytes[b"before".len()..]);
+            assert_eq!(Entry::from_order(order, item), Some(entry.clone()));
+            assert_eq!(Entry::from_path(path, item), Some(entry.clone()));
+            assert_eq!(Entry::from_path(path, &item[..2]), None);
         }
     }
 
@@ -215,15 +223,20 @@ mod tests {
         let file = |inode| Facts { kind: FileType::File, inode: Some(inode), ..Facts::NOTHING };
         let directory = Facts { kind: FileType::Directory, inode: Some(1), ..Facts::NOTHING };
         let ascending = [
-            entry("z", "z", file(2)).order_key(Origin::Tree),
-            entry("a", "a", file(300)).order_key(Origin::Shard),
-            entry("a", "a", file(300)).order_key(Origin::Tree),
-            entry("a", "b", file(300)).order_key(Origin::Shard),
-            entry("a", "b", directory).order_key(Origin::Tree),
-            entry("", "a", directory).order_key(Origin::Tree),
-            entry("", "z", directory).order_key(Origin::Tree),
-            entry("", "", directory).order_key(Origin::Tree),
+            (entry("z", "z", file(2)), Origin::Tree),
+            (entry("a", "a", file(300)), Origin::Shard),
+            (entry("a", "a", file(300)), Origin::Tree),
+            (entry("a", "b", file(300)), Origin::Shard),
+            (entry("a", "b", directory), Origin::Tree),
+            (entry("", "a", directory), Origin::Tree),
+            (entry("", "z", directory), Origin::Tree),
+            (entry("", "", directory), Origin::Tree),
         ];
-        assert!(ascending.is_sorted_by(|a, b| a < b));
+        let keys = ascending.map(|(entry, origin)| {
+            let mut key = Vec::new();
+            entry.order_key(origin, &mut key);
+            key
+        });
+        assert!(keys.is_sorted_by(|a, b| a < b));
     }
 }

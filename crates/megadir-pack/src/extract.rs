@@ -168,8 +168,10 @@ impl Work<'_> {
                     }
                 }
                 (false, Some(stored)) => {
-                    let key = [&place_key(&stored)[..], &entry.path_key()].concat();
-                    files.add(&key, &entry.item()).map_err(spill)?;
+                    let (mut key, mut item) = (place_key(&stored).to_vec(), Vec::new());
+                    entry.path_key(&mut key);
+                    entry.item(&mut item);
+                    files.add(&key, &item).map_err(spill)?;
                 }
                 (false, None) => {
                     let reason = entry.error.as_deref().unwrap_or("its row has no place");
@@ -193,8 +195,10 @@ impl Work<'_> {
             if !entry.is_directory() {
                 continue;
             }
-            let key = [&(u64::MAX - entry.depth()).to_be_bytes()[..], &entry.path_key()].concat();
-            sorter.add(&key, &entry.item()).map_err(spill)?;
+            let (mut key, mut item) = ((u64::MAX - entry.depth()).to_be_bytes().to_vec(), Vec::new());
+            entry.path_key(&mut key);
+            entry.item(&mut item);
+            sorter.add(&key, &item).map_err(spill)?;
         }
         Ok(sorter)
     }

@@ -132,7 +132,10 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let mut journal = Journal::new(file.try_clone().unwrap());
         for entry in &entries {
-            journal.add(&entry.order_key(Origin::Shard), &entry.item()).unwrap();
+            let (mut key, mut item) = (Vec::new(), Vec::new());
+            entry.order_key(Origin::Shard, &mut key);
+            entry.item(&mut item);
+            journal.add(&key, &item).unwrap();
         }
         journal.finish(4096).unwrap();
         let mut file = file;

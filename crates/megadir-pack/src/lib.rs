@@ -16,7 +16,7 @@
 //! | `below.rs` | open directories below a tree, by path |
 //! | `source.rs` | reads entries of the tree, and again if they change meanwhile |
 //! | `shard.rs`, `journal.rs` | shards as they are written; what makes a finished one worth keeping |
-//! | `write.rs`, `unfinished.rs` | the whole of packing; packs that were interrupted |
+//! | `write.rs`, `order.rs`, `unfinished.rs` | the whole of packing; the scan, sorted by inode; packs that were interrupted |
 //! | `read.rs`, `members.rs` | members of a finished pack, by the index and by a table in memory |
 //! | `remove.rs`, `own_files.rs` | files of the tree that the pack holds, removed; the files of the pack, which never are |
 //! | `verify.rs`, `extract.rs` | the pack compared with its index and its tree; members as files |
@@ -31,6 +31,7 @@ mod journal;
 mod layout;
 mod member;
 mod members;
+mod order;
 mod own_files;
 mod read;
 mod remove;

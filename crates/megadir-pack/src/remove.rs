@@ -282,7 +282,10 @@ impl Choose<'_, '_> {
                 self.selected.entries += 1;
                 self.selected.bytes += row.facts.allocated_bytes.unwrap_or(0);
             }
-            let added = self.chosen.add(&entry.order_key(Origin::Tree), &entry.item());
+            let (mut key, mut item) = (Vec::new(), Vec::new());
+            entry.order_key(Origin::Tree, &mut key);
+            entry.item(&mut item);
+            let added = self.chosen.add(&key, &item);
             added.map_err(|error| spill_error(&std::env::temp_dir(), error))?;
         }
         Ok(())

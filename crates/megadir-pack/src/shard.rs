@@ -11,7 +11,8 @@ use rustix::fs::{Mode, OFlags, openat, renameat};
 use crate::journal::Journal;
 use crate::layout::{BLOCK_BYTES, END_BYTES, journal_name, padded, partial_name, shard_name};
 
-const BUFFER_BYTES: usize = 1 << 20;
+/// Chunks of members are larger and are written from where they are.
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// The shards of a pack that is being written.
 pub(crate) struct Shards {

@@ -20,7 +20,8 @@ use crate::member::{Attributes, Member, MemberKind, attributes_hash, pad};
 
 /// Larger files are read in pieces, straight into the shard.
 pub(crate) const SMALL_BYTES_MAX: u64 = 1 << 20;
-const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// Sizes are not known before files are opened. Files beyond this are read when their turn to be written comes.
+const CHUNK_BYTES_MAX: usize = 2 << 20;
 pub(crate) const TRIES: u32 = 3;
 /// Longer than the tick of any kernel (10 ms at most); file systems with whole seconds have more.
 const SETTLED: Duration = Duration::from_millis(25);
@@ -115,13 +116,17 @@ impl Source {
             group.large = entries;
         } else {
             let mut first = None;
-            for entry in entries {
+            let mut entries = entries.into_iter();
+            while let Some(entry) = entries.next() {
                 if let Some(entry) = self.add(entry, &mut first, &mut group, &mut chunk.bytes) {
-                    // It grew since the scan: a group of its own, in which links to it cannot be found.
+                    let mut large = vec![entry];
+                    if first.take().is_none() {
+                        // The other names may be links to it.
+                        large.extend(entries.by_ref());
+                    }
                     let end = chunk.bytes.len();
                     chunk.groups.push(Group { end, ..std::mem::take(&mut group) });
-                    chunk.groups.push(Group { end, large: vec![entry], ..Group::default() });
-                    first = None;
+                    chunk.groups.push(Group { end, large, ..Group::default() });
                 }
             }
         }
@@ -396,6 +401,13 @@ pub(crate) fn attributes_of(file: impl AsFd) -> rustix::io::Result<Attributes> {
 }
 
 fn whole(mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    // Most files have no attributes, and few have more than this.
+    let mut few = [0; 256];
+    match read(&mut few) {
+        Ok(length) => return Ok(few[..length].to_vec()),
+        Err(Errno::RANGE) => {}
+        Err(error) => return Err(error),
+    }
     let mut bytes = vec![0; 4096];
     loop {
         match read(&mut bytes) {

@@ -172,8 +172,10 @@ impl<'w> Check<'w> {
             let entry = Entry::of(&row, stored);
             match stored {
                 Some(stored) => {
-                    let key = [&place_key(&stored)[..], &entry.path_key()].concat();
-                    places.add(&key, &entry.item()).map_err(spill)?;
+                    let (mut key, mut item) = (place_key(&stored).to_vec(), Vec::new());
+                    entry.path_key(&mut key);
+                    entry.item(&mut item);
+                    places.add(&key, &item).map_err(spill)?;
                     if let Some(error) = entry.error.as_ref().filter(|_| unpacked == Unpacked::IsProblem) {
                         let reason = format!("not all of its contents are in the pack ({error})");
                         self.problem(&shown(&entry), &reason);

@@ -16,8 +16,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
 use megadir_inventory::{
-    ContentHash, Facts, Metadata, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, WriteOptions, Writer,
-    scan, spill_error,
+    ContentHash, Facts, Metadata, PackIndex, Sorter, Stored, WriteOptions, Writer, spill_error,
 };
 use sha2::{Digest, Sha256};
 
@@ -25,15 +24,16 @@ use crate::entry::{Entry, Origin, is_unchanged, not_an_entry};
 use crate::journal;
 use crate::layout::{INDEX, NOTE_KEY, Note};
 use crate::member::{Attributes, Member, MemberKind, attributes_hash};
+use crate::order::{Bytes, Order, SORT_BYTES, scan_in_order};
 use crate::read::OpenShards;
 use crate::shard::Shards;
 use crate::source::{Chunk, First, Group, Opened, Place, Read, Source, TRIES, Unread};
 use crate::unfinished::Unfinished;
 
-/// Each of the scan and the two sorts.
-const SORT_BYTES: usize = 8 << 20;
 const CHUNK_BYTES: u64 = 512 << 10;
 const CHUNK_ENTRIES: usize = 256;
+/// Before the first files are read.
+const USUAL_BYTES: u64 = 16 << 10;
 /// A file with more names is stored more than once.
 const GROUP_ENTRIES: usize = 1 << 14;
 /// Fewer than in an inventory, so that one member is found quickly.
@@ -130,19 +130,14 @@ fn packed_into(
     let spill = |error| spill_error(destination, error);
     let sorter = || Sorter::new(SORT_BYTES, unfinished.directory.path().to_owned());
     let mut shards = Vec::new();
-    let mut order = Order { sorter: sorter(), error: None, destination: unfinished.directory.id()?.into() };
+    let mut order = Order::new(sorter(), &unfinished.directory, top)?;
     for (mut file, bytes) in kept {
         shards.push(bytes);
         let read = journal::read(&mut file, |key, item, _| order.sorter.add(key, item).map(|()| true));
         read.map_err(spill)?;
     }
-    let scan_options = ScanOptions::new(options.threads, SORT_BYTES, unfinished.directory.path().to_owned());
-    let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
-    let scanned = scan(&[top.path().to_owned()], &scan_options, &mut watch_scan, &mut order);
-    if let Some(error) = order.error.take() {
-        return Err(error);
-    }
-    let Some(metadata) = scanned? else { return Ok(None) };
+    let scanned = scan_in_order(top, &mut order, options.threads, kept_shards > 0, watch)?;
+    let Some(mut metadata) = scanned else { return Ok(None) };
     let shards = Shards::new(unfinished.directory.again()?, options.shard_bytes, shards);
     let mut work = Work {
         reader,
@@ -156,16 +151,20 @@ fn packed_into(
         kept: None,
         packed: Packed { kept_shards, ..Packed::default() },
         failed_rows: 0,
+        usual_bytes: USUAL_BYTES,
+        newest_ns: None,
+        bytes: Bytes::default(),
         spill: &spill,
     };
     let flow = work.all(order.sorter)?;
     if flow.is_break() {
         return Ok(None);
     }
-    let Work { shards, paths, mut packed, failed_rows, .. } = work;
+    let Work { shards, paths, mut packed, failed_rows, newest_ns, .. } = work;
     packed.shards = shards.finished.len() as u32;
     packed.bytes = shards.finished.iter().sum();
-    let metadata = Metadata { failed: failed_rows, ..metadata };
+    metadata.failed = failed_rows;
+    metadata.roots.iter_mut().for_each(|root| root.newest_ns = root.newest_ns.max(newest_ns));
     packed.failed = failed_rows;
     unfinished.check_in_place()?;
     write_index(&unfinished, paths, &shards.finished, metadata, &spill)?;
@@ -194,7 +193,7 @@ fn write_index(
     mut metadata: Metadata,
     spill: &dyn Fn(std::io::Error) -> Error,
 ) -> Result<()> {
-    let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
+    let options = WriteOptions { threads: 1, level: 1, group_rows: GROUP_ROWS };
     let roots = metadata.roots.iter().map(|root| root.path.clone()).collect();
     let index = unfinished.index();
     let mut writer = Writer::of_pack(&index, roots, options)?;
@@ -209,43 +208,6 @@ fn write_index(
         .map_err(|error| Error::new("write", &index, ErrorKind::Io, error.to_string()))?;
     writer.add_note(NOTE_KEY, note);
     writer.finish(&metadata).map(|_| ())
-}
-
-/// Identity of the directory of the pack.
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl From<megadir::DirId> for Identity {
-    fn from(id: megadir::DirId) -> Self {
-        Self { device: id.device, inode: id.inode }
-    }
-}
-
-/// Brings the rows of the scan into the order of inodes.
-struct Order {
-    sorter: Sorter,
-    error: Option<Error>,
-    destination: Identity,
-}
-
-impl Sink for Order {
-    fn add(&mut self, row: &Row<'_>) -> Result<()> {
-        let Identity { device, inode } = self.destination;
-        if row.facts.kind == FileType::Directory
-            && (row.facts.device, row.facts.inode) == (Some(device), Some(inode))
-        {
-            let reason =
-                "the directory of the pack lies in the tree, by another mount: name a directory outside";
-            self.error = Some(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
-            return Err(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
-        }
-        let entry = Entry::of(row, None);
-        self.sorter
-            .add(&entry.order_key(Origin::Tree), &entry.item())
-            .map_err(|error| Error::io("sort in temporary files of", "".as_ref(), error))
-    }
 }
 
 /// Groups that a thread reads at once.
@@ -282,6 +244,11 @@ struct Work<'w> {
     kept: Option<Entry>,
     packed: Packed,
     failed_rows: u64,
+    /// Mean size of the files of the last chunks, bytes: that of the next ones is not known before they are opened.
+    usual_bytes: u64,
+    /// Newest change of a packed entry, as in [`Root::newest_ns`].
+    newest_ns: Option<i64>,
+    bytes: Bytes,
     spill: &'w dyn Fn(std::io::Error) -> Error,
 }
 
@@ -361,7 +328,7 @@ impl Work<'_> {
     fn end_group(&mut self) -> Result<()> {
         let Some(first) = self.group.first() else { return Ok(()) };
         self.batch.entries += self.group.len();
-        self.batch.bytes += first.facts.size_bytes.unwrap_or(0);
+        self.batch.bytes += first.facts.size_bytes.unwrap_or(self.usual_bytes);
         let group = std::mem::take(&mut self.group);
         self.batch.groups.push(group);
         Ok(())
@@ -385,8 +352,12 @@ impl Work<'_> {
 
     fn take(&mut self) -> Result<ControlFlow<()>> {
         let Some(thread) = self.ready.pop_front() else { return Ok(ControlFlow::Continue(())) };
-        let chunk = self.readers.receive(thread)?;
-        self.append(&chunk)?;
+        let mut chunk = self.readers.receive(thread)?;
+        self.append(&mut chunk)?;
+        if !chunk.groups.is_empty() {
+            let mean = (chunk.bytes.len() / chunk.groups.len()) as u64;
+            self.usual_bytes = (self.usual_bytes + mean) / 2;
+        }
         self.readers.spare(chunk);
         Ok((self.watch)(PackEvent::Packed(self.packed.entries)))
     }
@@ -395,9 +366,9 @@ impl Work<'_> {
     /// shard are written together. A group is never divided between two shards, because a hard link in
     /// another shard would link to nothing. A large group in the middle is read now, after what precedes it
     /// was written.
-    fn append(&mut self, chunk: &Chunk) -> Result<()> {
+    fn append(&mut self, chunk: &mut Chunk) -> Result<()> {
         let (mut written, mut start) = (0, 0);
-        for group in &chunk.groups {
+        for group in &mut chunk.groups {
             let Group { end, entries, large } = group;
             if !large.is_empty() {
                 self.shards_write(&chunk.bytes[written..start])?;
@@ -428,7 +399,7 @@ impl Work<'_> {
     }
 
     /// The group of the entry begins at `start` in its chunk, and at `base` in the shard.
-    fn read(&mut self, read: &Read, base: u64, start: usize) -> Result<()> {
+    fn read(&mut self, read: &mut Read, base: u64, start: usize) -> Result<()> {
         match &read.place {
             Ok(Place { header, data, data_length, attributes_hash }) => {
                 let from = |at: usize| base + (at - start) as u64;
@@ -439,22 +410,25 @@ impl Work<'_> {
                     data_length: *data_length,
                     attributes_hash: *attributes_hash,
                 };
-                self.packed(&read.entry, stored)
+                self.packed(&mut read.entry, stored)
             }
             Err(error) => self.fail(&read.entry, error),
         }
     }
 
-    fn packed(&mut self, entry: &Entry, stored: Stored) -> Result<()> {
+    fn packed(&mut self, entry: &mut Entry, stored: Stored) -> Result<()> {
         self.packed.entries += 1;
-        let packed = Entry { stored: Some(stored), error: None, ..entry.clone() };
-        let item = packed.item();
-        self.shards.note(&packed.order_key(Origin::Shard), &item)?;
-        match &entry.error {
-            None => self.paths.add(&packed.path_key(), &item).map_err(self.spill),
-            // A directory that could not be listed completely; the next run finds that by itself.
-            Some(_) => self.row(&Entry { error: entry.error.clone(), ..packed }),
-        }
+        let Facts { changed_ns, modified_ns, .. } = entry.facts;
+        self.newest_ns = self.newest_ns.max(changed_ns.or(modified_ns));
+        entry.stored = Some(stored);
+        // Of a directory that could not be listed completely; the next run finds that by itself.
+        let error = entry.error.take();
+        self.bytes.clear();
+        entry.order_key(Origin::Shard, &mut self.bytes.key);
+        entry.item(&mut self.bytes.item);
+        self.shards.note(&self.bytes.key, &self.bytes.item)?;
+        entry.error = error;
+        self.row(entry)
     }
 
     fn fail(&mut self, entry: &Entry, error: &Error) -> Result<()> {
@@ -469,7 +443,10 @@ impl Work<'_> {
 
     fn row(&mut self, entry: &Entry) -> Result<()> {
         self.failed_rows += u64::from(entry.error.is_some());
-        self.paths.add(&entry.path_key(), &entry.item()).map_err(self.spill)
+        self.bytes.clear();
+        entry.path_key(&mut self.bytes.key);
+        entry.item(&mut self.bytes.item);
+        self.paths.add(&self.bytes.key, &self.bytes.item).map_err(self.spill)
     }
 
     fn changed(&self, kept: &Entry) -> Error {
@@ -500,7 +477,7 @@ impl Work<'_> {
                 // A link stays in the shard of its file, even if that becomes a little longer.
                 let header = self.shards.position();
                 self.shards.write(&link)?;
-                self.packed(&entry, stored_at(self.shards.number(), header, &place))?;
+                self.packed(&mut entry, stored_at(self.shards.number(), header, &place))?;
                 continue;
             }
             // Another file may begin another shard, where links to the first are none.
@@ -515,7 +492,7 @@ impl Work<'_> {
             match done {
                 Ok((place, attributes)) => {
                     first = Some(First { path: entry.path(), facts: entry.facts, place, attributes });
-                    self.packed(&entry, stored_at(self.shards.number(), place.header as u64, &place))?;
+                    self.packed(&mut entry, stored_at(self.shards.number(), place.header as u64, &place))?;
                 }
                 Err(unread) => {
                     let error = match unread {

@@ -125,6 +125,7 @@ fn scanned_by_one(root: &Path) -> Vec<OwnedRow> {
     let options = ScanOptions {
         threads: 1,
         threads_max: 1,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Never,

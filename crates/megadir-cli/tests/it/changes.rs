@@ -88,6 +88,7 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
     let options = ScanOptions {
         threads: 1,
         threads_max: 1,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

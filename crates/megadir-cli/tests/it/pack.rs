@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
-use megadir_testkit::mount::{Mount, TMPFS};
+use megadir_testkit::mount::{BTRFS, EXT4, EXT4_UNTYPED, Mount, TMPFS, XFS};
 use megadir_testkit::require;
 use megadir_testkit::require::{full, have};
 
@@ -87,6 +88,29 @@ fn a_full_disk_is_one_line_and_the_same_command_continues() {
     fs::remove_file(at.join("filler")).unwrap();
     assert_eq!(run(&at, &words).code, Some(0));
     assert_eq!(run(&at, &["pack", "verify", "--quiet", "packed", "source"]).code, Some(0));
+}
+
+/// The order of files and their links come from the listing, where it has types and the numbers of the inodes.
+#[test]
+fn links_and_types_are_those_of_the_files_on_any_file_system() {
+    for recipe in [&TMPFS, &EXT4, &EXT4_UNTYPED, &XFS, &BTRFS] {
+        let mount = match Mount::make(recipe) {
+            Ok(mount) => mount,
+            Err(why) => {
+                require::unavailable("pack::links_and_types", &why);
+                continue;
+            }
+        };
+        let at = mount.path();
+        tree(&at.join("source"));
+        assert_eq!(run(&at, &["pack", "create", "--quiet", "source", "packed"]).code, Some(0), "{recipe:?}");
+        assert_eq!(run(&at, &["pack", "verify", "--quiet", "packed", "source"]).code, Some(0), "{recipe:?}");
+        assert_eq!(run(&at, &["pack", "extract", "--quiet", "packed", "out"]).code, Some(0), "{recipe:?}");
+        let inode = |name: &str| fs::symlink_metadata(at.join("out").join(name)).unwrap().ino();
+        assert_eq!(inode("large"), inode("below/second"), "{recipe:?}");
+        assert!(at.join("out/link").is_symlink() && at.join("out/below").is_dir(), "{recipe:?}");
+        assert_eq!(fs::read_dir(at.join("out/below")).unwrap().count(), 61, "{recipe:?}");
+    }
 }
 
 #[test]

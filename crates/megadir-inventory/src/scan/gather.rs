@@ -118,7 +118,9 @@ impl<'o> Gather<'o> {
         let (before, mut added) = (block.rows.bytes(), 0);
         let conditions = options.conditions.as_deref();
         let place = conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
-        for (entry, attributes) in batch.entries().zip(attributes) {
+        for (index, entry) in batch.entries().enumerate() {
+            let listed = Attributes { inode: entry.inode, have: StatMask::INODE, ..Attributes::NOTHING };
+            let attributes = if options.attributes { &attributes[index] } else { &listed };
             // The walk does not enter a directory that has no row.
             if attributes.has_vanished() {
                 continue;

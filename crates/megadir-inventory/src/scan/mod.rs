@@ -66,6 +66,9 @@ pub struct ScanOptions {
     pub threads_max: usize,
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
+    /// Query the attributes of entries. Without them a row has what a listing contains, the type and the inode number, and a row of a
+    /// file system that lists no types has the type [`megadir::FileType::Unknown`].
+    pub attributes: bool,
     /// Source of attributes; `None` chooses by file system.
     pub stat_backend: Option<&'static dyn StatBackend>,
     /// Read large directories ahead on the device.
@@ -95,6 +98,7 @@ impl ScanOptions {
             threads,
             threads_max: walk.threads_max,
             cross_mounts: walk.cross_mounts,
+            attributes: true,
             stat_backend: None,
             read_ahead: walk.read_ahead,
             buffer_bytes: walk.buffer_bytes,
@@ -238,7 +242,7 @@ impl<'o> Run<'o> {
             threads_max: self.options.threads_max,
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
-            examine: Some((stat_backend, want)),
+            examine: self.options.attributes.then_some((stat_backend, want)),
             read_ahead: self.options.read_ahead,
             report_ends: true,
             looks_again: true,

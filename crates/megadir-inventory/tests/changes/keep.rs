@@ -33,6 +33,7 @@ fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
     let options = ScanOptions {
         threads: 1,
         threads_max: 1,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

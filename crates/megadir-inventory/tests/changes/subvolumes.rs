@@ -46,6 +46,7 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
     let options = ScanOptions {
         threads,
         threads_max: threads,
+        attributes: true,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

@@ -27,6 +27,7 @@ pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
     let options = ScanOptions {
         threads,
         threads_max: threads,
+        attributes: true,
         cross_mounts: false,
         stat_backend: Some(megadir::stat_backend("open-each").unwrap()),
         read_ahead: megadir::ReadAhead::Auto,

@@ -1,0 +1,105 @@
+//! Scans a tree and sorts its entries by inode, the order in which they are packed.
+
+use megadir::mount_traits::ListedInodes;
+use megadir::{Dir, DirId, Error, ErrorKind, FileType, MountTraits, Result, TreeEvent};
+use megadir_inventory::{Metadata, Row, ScanOptions, Sink, Sorter, scan};
+
+use crate::entry::{Entry, Origin};
+use crate::write::{PackEvent, PackWatch};
+
+/// Each of the scan and the two sorts.
+pub(crate) const SORT_BYTES: usize = 8 << 20;
+
+/// Scans the tree `top` into `order`, or returns `None` if `watch` requested a stop. Attributes are queried only where something needs them:
+/// rows of kept shards (`compares`) are compared with those of the tree, and see [`lists_inodes`].
+///
+/// Whether listings have types is known only after a scan. Without them, a directory would be sorted among the files.
+pub(crate) fn scan_in_order(
+    top: &Dir,
+    order: &mut Order,
+    threads: usize,
+    compares: bool,
+    watch: &mut PackWatch<'_>,
+) -> Result<Option<Metadata>> {
+    let spill_directory = order.sorter.directory().to_owned();
+    let mut options = ScanOptions::new(threads, SORT_BYTES, spill_directory.clone());
+    options.attributes = compares || !lists_inodes(top);
+    loop {
+        let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
+        let scanned = scan(&[top.path().to_owned()], &options, &mut watch_scan, order);
+        let scanned = order.error.take().map_or(scanned, Err)?;
+        if options.attributes || !order.lacks_types || scanned.is_none() {
+            return Ok(scanned);
+        }
+        order.sorter = Sorter::new(SORT_BYTES, spill_directory.clone());
+        options.attributes = true;
+    }
+}
+
+/// `true` if listings have the inode numbers of stat(2), which then order the files and show hard links. Each file is examined when it is
+/// read, so a scan with attributes would examine it once more, which takes a fifth of the time of a pack whose files are cached.
+///
+/// Numbers of btrfs are only unique in a subvolume, and a tree may have several.
+fn lists_inodes(top: &Dir) -> bool {
+    let traits = MountTraits::of(top);
+    traits.listed_inodes == ListedInodes::Same && !traits.drivers.contains(&"btrfs")
+}
+
+/// Brings the rows of the scan into the order of inodes.
+///
+/// A sink cannot return its own errors through a scan with the path that they concern, so `error` keeps the first one. `destination` is the
+/// directory of the pack, which must not lie in the tree.
+pub(crate) struct Order {
+    pub(crate) sorter: Sorter,
+    bytes: Bytes,
+    error: Option<Error>,
+    destination: DirId,
+    /// Device of the tree, which entries without attributes are on.
+    device: u64,
+    /// The type of an entry is not in the listing: some formats have none.
+    lacks_types: bool,
+}
+
+/// Key and item of an entry. Their memory is used for all entries.
+#[derive(Default)]
+pub(crate) struct Bytes {
+    pub(crate) key: Vec<u8>,
+    pub(crate) item: Vec<u8>,
+}
+
+impl Bytes {
+    pub(crate) fn clear(&mut self) {
+        self.key.clear();
+        self.item.clear();
+    }
+}
+
+impl Order {
+    pub(crate) fn new(sorter: Sorter, destination: &Dir, top: &Dir) -> Result<Self> {
+        let (destination, device) = (destination.id()?, top.id()?.device);
+        Ok(Self { sorter, bytes: Bytes::default(), error: None, destination, device, lacks_types: false })
+    }
+}
+
+impl Sink for Order {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let DirId { device, inode, .. } = self.destination;
+        self.lacks_types |= row.facts.kind == FileType::Unknown && row.error.is_none();
+        if row.facts.kind == FileType::Directory
+            && (row.facts.device.unwrap_or(self.device), row.facts.inode) == (device, Some(inode))
+        {
+            let reason =
+                "the directory of the pack lies in the tree, by another mount: name a directory outside";
+            self.error = Some(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
+            return Err(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
+        }
+        let (entry, Bytes { key, item }) = (Entry::of(row, None), &mut self.bytes);
+        key.clear();
+        item.clear();
+        entry.order_key(Origin::Tree, key);
+        entry.item(item);
+        self.sorter
+            .add(key, item)
+            .map_err(|error| Error::io("sort in temporary files of", "".as_ref(), error))
+    }
+}
