@@ -8,8 +8,9 @@
 //! | `listing.rs`, `scandir.rs`, `stream.rs`, `columns.rs` | listings as Arrow batches, and in the manner of `os.scandir` |
 //! | `recorded.rs`, `gathered.rs` | listings of inventories; rows in memory, as objects of Python for the modules that other libraries use |
 //! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
-//! | `inventory.rs`, `records.rs`, `tasks.rs` | scan and changes; samples of a benchmark; jobs on many machines |
+//! | `inventory.rs`, `records.rs`, `tasks.rs` | scan; samples of a benchmark; jobs on many machines |
 //! | `pack.rs`, `members.rs` | packs are written and verified; their files are read |
+//! | `comparing.rs`, `reading.rs` | changes; contents that are hashed or verified |
 //! | `conditions.rs`, `access.rs`, `units.rs`, `names.rs` | arguments that several functions take |
 //! | `attention.rs`, `failure.rs` | signals and progress; exceptions |
 //!
@@ -19,6 +20,7 @@
 mod access;
 mod attention;
 mod columns;
+mod comparing;
 mod conditions;
 mod failure;
 mod gathered;
@@ -29,6 +31,7 @@ mod listing;
 mod members;
 mod names;
 mod pack;
+mod reading;
 mod recorded;
 mod records;
 mod remove;
@@ -41,9 +44,11 @@ mod usage;
 #[pyo3::pymodule]
 mod _megadir {
     #[pymodule_export]
+    use crate::comparing::changes;
+    #[pymodule_export]
     use crate::gathered::{Gathered, first_components};
     #[pymodule_export]
-    use crate::inventory::{changes, scan};
+    use crate::inventory::scan;
     #[pymodule_export]
     use crate::layout::Layout;
     #[pymodule_export]

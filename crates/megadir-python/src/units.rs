@@ -51,11 +51,11 @@ pub(crate) fn size_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> 
 }
 
 /// Whole number, for a suggestion of text with a unit. `True` is a number for Python, but not for a reader.
-fn number(value: &Bound<'_, PyAny>) -> Option<u64> {
+pub(crate) fn number(value: &Bound<'_, PyAny>) -> Option<u64> {
     if value.cast::<PyBool>().is_ok() { None } else { value.extract().ok() }
 }
 
-fn without_unit(name: &str, value: &Bound<'_, PyAny>, lines: &str) -> PyErr {
+pub(crate) fn without_unit(name: &str, value: &Bound<'_, PyAny>, lines: &str) -> PyErr {
     let given = value.repr().map_or_else(|_| "the value".to_owned(), |text| text.to_string());
     PyTypeError::new_err(format!("{name}: {given} has no unit: write {lines}"))
 }

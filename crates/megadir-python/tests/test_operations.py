@@ -27,7 +27,7 @@ def rows(stream):
 def test_changes_since_a_scan(tree):
     inventory = tree.parent / "inventory.parquet"
     scanned = megadir.scan(tree, inventory)
-    assert scanned == (308, 0, 0, inventory.stat().st_size)
+    assert scanned == (308, 0, 0, inventory.stat().st_size, None)
     (tree / "new").write_text("new")
     (tree / "a" / "file-0007.dat").unlink()
     (tree / "a" / "file-0008.dat").write_text("changed")

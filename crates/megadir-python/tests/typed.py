@@ -37,6 +37,15 @@ def uses() -> None:
     errno: Optional[int] = errors[0].errno
     recorded: megadir.Stream = megadir.list("inventory.parquet", columns="size", recursive=True, progress=True)
     changed: megadir.Stream = megadir.changes("inventory.parquet", match="*.jpg", older_than="1d", progress=True)
+    hashed: megadir.Scanned = megadir.scan("a", "b.parquet", hash="all", read_rate="50MB/s", read_threads=8, on_error=errors.append)
+    read_bytes: int = 0 if hashed.hashes is None else hashed.hashes.read_bytes
+    contents_of: list[megadir.Verified] = []
+    night: megadir.Stream = megadir.changes("b.parquet", verify="1/30", read_rate="1MB/s", on_verified=contents_of.append)
+    try:
+        megadir.changes("b.parquet", verify="all")
+    except megadir.RottenError as rotten:
+        paths: list[Union[str, bytes]] = [file.path for file in rotten.verified.rotten]
+        rest: megadir.Stream = rotten.changes
     files: megadir.Files = megadir.files(pathlib.Path("photos"), match="*.jpg", inventory="inventory.parquet")
     sizes_of: list[tuple[str, Optional[int]]] = list(zip(files.paths, files.sizes))
     system = megadir.fsspec.MegadirFileSystem(inventory="inventory.parquet", root=pathlib.Path("photos"))

@@ -1,4 +1,6 @@
-//! Counts, sizes and ages as people type them.
+//! Counts, sizes, rates and ages as people type them.
+
+use std::num::NonZeroU32;
 
 const DECIMAL: [(&str, u64); 4] =
     [("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("b", 1_000_000_000)];
@@ -67,6 +69,14 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6). Errors: one line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY, "a size: write 4096, 128KiB, 1MiB or 5MB")
+}
+
+/// Parses a rate of contents such as `50MB/s`, in KiB per second. Errors: one line that names the accepted forms.
+pub fn kib_per_second(text: &str) -> Result<NonZeroU32, String> {
+    let bytes = text.strip_suffix("/s").and_then(|size| bytes(size).ok());
+    let rate = bytes.map(|bytes| u32::try_from(bytes >> 10).unwrap_or(u32::MAX));
+    rate.and_then(NonZeroU32::new)
+        .ok_or_else(|| "expected a size per second, 1KiB/s or more, such as 50MB/s".to_owned())
 }
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `30 days`, `2w` or `1y` (365 days). Errors: one line that names the accepted forms.

@@ -9,7 +9,7 @@ use megadir::{
 use megadir_bench::dataset::{CONTENTS, SIZE_LAWS};
 use megadir_bench::plan::{AgedBy, HalfWidth};
 
-pub(in crate::cmd) use megadir::quantity::{age_s, bytes, count};
+pub(in crate::cmd) use megadir::quantity::{age_s, bytes, count, kib_per_second as read_rate};
 
 const TOP_MAX: u64 = 1_000_000;
 
@@ -25,14 +25,6 @@ pub(in crate::cmd) fn rate(text: &str) -> Result<NonZeroU32, String> {
     let rate = count(number).ok().map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
     rate.and_then(NonZeroU32::new)
         .ok_or_else(|| "expected entries per second, 1/s or more, such as 500/s or 10k/s".to_owned())
-}
-
-/// Rate of contents, KiB per second.
-pub(in crate::cmd) fn read_rate(text: &str) -> Result<NonZeroU32, String> {
-    let bytes = text.strip_suffix("/s").and_then(|size| bytes(size).ok());
-    let rate = bytes.map(|bytes| u32::try_from(bytes >> 10).unwrap_or(u32::MAX));
-    rate.and_then(NonZeroU32::new)
-        .ok_or_else(|| "expected a size per second, 1KiB/s or more, such as 50MB/s".to_owned())
 }
 
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {

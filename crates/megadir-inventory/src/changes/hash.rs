@@ -12,6 +12,7 @@ use crate::contents::hasher::Function;
 use crate::contents::journal::Journal;
 use crate::contents::opened::Trusted;
 use crate::contents::window::{BYTES_MAX, Contents, ROWS_MAX, ReadOptions, Reader, Wanted};
+use crate::file::Inventory;
 use crate::packed::PackedRows;
 use crate::row::{ContentHash, Facts, Key, Row};
 use crate::rows::{Rows, Sink};
@@ -174,6 +175,24 @@ impl<'h, S: Sink> Hashing<'h, S> {
         self.known.keep(kept);
         self.journal = Some(journal);
         Ok((records, excluded))
+    }
+
+    /// Prepares a scan that replaces `output`, if all entries are hashed: uses the hashes of the inventory that is there, and keeps the new ones in a journal.
+    /// Returns as [`Self::keep_journal`], with the same errors. A pipe or a device has neither.
+    pub fn continue_from(
+        &mut self,
+        output: &Path,
+        roots: &[Vec<u8>],
+        memory_bytes: usize,
+    ) -> Result<(u64, Option<Excluded>)> {
+        let is_special = std::fs::metadata(output).is_ok_and(|status| !status.is_file());
+        if self.hashed != Hashed::All || is_special {
+            return Ok((0, None));
+        }
+        if let Ok(earlier) = Inventory::open(output) {
+            self.use_earlier(Box::new(earlier), roots);
+        }
+        self.keep_journal(output, roots, memory_bytes)
     }
 
     /// Calls `failed` for each entry that cannot be read.

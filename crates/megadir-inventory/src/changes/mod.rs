@@ -47,7 +47,7 @@ pub use gains::{Counted, Gain, Gains};
 pub use hash::{HashCounts, Hashed, Hashing, JournalEnd, verify};
 pub use keep::{Keep, Kept};
 pub use only::compare_only;
-pub use rotten::{Rotten, Share, Verified, VerifyOptions, verify_contents};
+pub use rotten::{Rotten, Share, Verified, Verify, VerifyOptions, verify_contents};
 pub use selection::Selection;
 pub use two::{compare_inventories, compare_scanned};
 

@@ -4,6 +4,8 @@
 //! A file that differs in any of these is a change, which [`compare`](super::compare()) reports. Suspects are left out too: their
 //! times do not show whether a program changed them.
 
+use std::time::SystemTime;
+
 use megadir::mount_traits::Clock;
 use megadir::{Dir, Error, ErrorKind, FileType, MountTraits, Result, names};
 use twox_hash::XxHash64;
@@ -51,6 +53,54 @@ impl Share {
     }
 }
 
+/// Entries whose contents are compared with their hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// Suspects, by [`verify`](super::verify()).
+    Suspects,
+    /// Suspects, and this share of all others that have a hash, by [`verify_contents`].
+    Contents(Share),
+}
+
+impl Verify {
+    /// Parses `suspects`, `all`, `1/30`, which is the share of today (UTC), or `1/30@7`, that of day 7. Errors: one line that names the accepted forms.
+    ///
+    /// ```
+    /// use megadir_inventory::changes::{Share, Verify};
+    /// assert_eq!(Verify::parse("all"), Ok(Verify::Contents(Share::ALL)));
+    /// assert_eq!(Verify::parse("1/30@7"), Ok(Verify::Contents(Share::of_day(1, 30, 7))));
+    /// assert!(Verify::parse("2/1").is_err());
+    /// ```
+    pub fn parse(text: &str) -> std::result::Result<Self, String> {
+        let wanted = || {
+            format!(
+                "'{text}' is not a share: write suspects, all, 1/30 (another thirtieth each day), or 1/30@7 for that of day 7"
+            )
+        };
+        match text {
+            "suspects" => return Ok(Self::Suspects),
+            "all" => return Ok(Self::Contents(Share::ALL)),
+            _ => {}
+        }
+        let (share, day) = text.split_once('@').map_or((text, None), |(share, day)| (share, Some(day)));
+        let (count, parts) = share.split_once('/').ok_or_else(wanted)?;
+        let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+        let (Some(count), Some(parts)) = (number(count), number(parts)) else { return Err(wanted()) };
+        let day = match day {
+            Some(day) => day.parse().map_err(|_| wanted())?,
+            None => {
+                SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / DAY_S
+            }
+        };
+        if count > parts {
+            return Err(format!("'{text}' is more than everything: write all"));
+        }
+        Ok(Self::Contents(Share::of_day(count, parts, day)))
+    }
+}
+
+const DAY_S: u64 = 24 * 60 * 60;
+
 /// Settings of [`verify_contents`].
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
@@ -90,6 +140,15 @@ pub struct Verified {
     pub unhashed: u64,
     /// They could not be read, or were read differently the second time.
     pub unreadable: u64,
+}
+
+impl Verified {
+    /// `true` if there were files and none of them had a hash: nothing was verified, which must not look like intact files.
+    #[must_use]
+    pub fn has_no_hash(&self) -> bool {
+        let judged = self.intact + self.changed + self.unreadable + self.rotten.len() as u64;
+        judged == 0 && self.unhashed > 0
+    }
 }
 
 /// Reads the files of an inventory again whose turn it is, and compares them with their hashes. `roots` are the trees today, and `failed` receives

@@ -61,12 +61,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _megadir, _program, _progress, _rows, pack, records
+from . import _contents, _megadir, _program, _progress, _rows, pack, records
+from ._contents import Hashes, Rotten, RottenError, Verified
 from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, __version__, scandir
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
     from typing import Any, Optional, TypedDict, Union
 
@@ -101,11 +102,15 @@ __all__ = [
     "DirEntry",
     "Estimate",
     "Files",
+    "Hashes",
     "Layout",
     "Removed",
+    "Rotten",
+    "RottenError",
     "ScandirIterator",
     "Scanned",
     "Stream",
+    "Verified",
     "__version__",
     "advise",
     "changes",
@@ -156,6 +161,8 @@ class Scanned(NamedTuple):
     """Number of directories that could not be read completely."""
     bytes: int
     """Size of the inventory, bytes."""
+    hashes: Optional[Hashes] = None
+    """Contents that were hashed, with ``hash``."""
 
 
 class Removed(NamedTuple):
@@ -278,8 +285,12 @@ def scan(
     paths: _Paths,
     output: _Path,
     *,
+    hash: Optional[str] = None,
+    read_rate: Optional[str] = None,
+    read_threads: Optional[int] = None,
     cross_mounts: bool = False,
     stat_backend: Optional[str] = None,
+    on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
 ) -> Scanned:
@@ -288,11 +299,20 @@ def scan(
     The file is replaced at the end, by renaming: it is complete, or as before. What cannot be read below a tree is a row with
     an error. Memory: at most 256 MiB for rows that wait to be sorted, then temporary files beside the output.
 
+    ``hash="all"`` reads the contents of every file once and stores their hashes, for ``changes(..., verify=...)``: a later scan to the same file
+    reads only what changed, and one that was interrupted continues. ``hash="suspects"`` reads files only that were modified right before the scan
+    or during it. ``read_rate``, such as ``"50MB/s"``, limits the reading of contents; ``read_threads`` files are read at a time (1).
+    A file whose contents cannot be read has no hash and is counted in ``hashes.unreadable``; ``on_error`` is called at the end with each (the first 1000).
+
     >>> megadir.scan("photos", "photos.parquet").rows
     5
+    >>> megadir.scan("photos", "photos.parquet", hash="all", read_rate="50MB/s").hashes.hashed
+    3
     """
+    access, reading = (cross_mounts, stat_backend), (hash, read_rate, read_threads)
     with _progress.during(progress) as function:
-        return Scanned(*_megadir.scan(paths, output, (cross_mounts, stat_backend), function, {**conditions}))
+        scanned = _megadir.scan(paths, output, access, reading, (on_error, function), {**conditions})
+    return Scanned(*scanned[:4], None if scanned[4] is None else Hashes(*scanned[4]))
 
 
 def changes(
@@ -300,6 +320,10 @@ def changes(
     path: Optional[_Path] = None,
     *,
     any_root: bool = False,
+    verify: Optional[str] = None,
+    read_rate: Optional[str] = None,
+    read_threads: Optional[int] = None,
+    on_verified: Optional[Callable[[Verified], object]] = None,
     on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
@@ -315,6 +339,12 @@ def changes(
     may have changed without a trace in the times), ``type``, ``size``, ``mtime``, ``old_size``, ``old_mtime``.
     All changes are in memory when the function returns.
 
+    ``verify="suspects"`` decides suspects by the hashes in the inventory. ``verify="all"`` also reads every file again that ``scan(..., hash="all")``
+    hashed, and ``verify="1/30"`` another thirtieth of them each day (UTC; ``"1/30@7"``: that of day 7). A file of the same size, times and
+    inode number whose contents differ was changed by no program: it is rotten, which is no change and no row. Rotten files raise
+    :class:`RottenError`, before any other error, unless ``on_verified`` is given: that function is then called once, with a
+    :class:`Verified`. ``read_rate`` and ``read_threads`` are as for :func:`scan`.
+
     >>> import pathlib
     >>> _ = megadir.scan("photos", "photos.parquet")
     >>> _ = pathlib.Path("photos/c.jpg").write_bytes(b"new")
@@ -322,8 +352,10 @@ def changes(
     >>> {'kind': 'added', 'path': 'c.jpg'} in changes.to_pylist()
     True
     """
+    reading = (verify, read_rate, read_threads)
     with _progress.during(progress) as function:
-        return _megadir.changes(inventory, path, any_root, (on_error, function), {**conditions})
+        answer = _megadir.changes(inventory, path, any_root, reading, function, {**conditions})
+    return _contents.settled(answer, on_verified, on_error)
 
 
 def usage(

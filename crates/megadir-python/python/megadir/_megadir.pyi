@@ -11,6 +11,14 @@ _Progress = Optional[Callable[[int], object]]
 _Callbacks = tuple[_OnError, _Progress]
 # cross_mounts, stat_backend.
 _Access = tuple[bool, Optional[str]]
+# hash or verify, read_rate, read_threads.
+_Reading = tuple[Optional[str], Optional[str], Optional[int]]
+# hashed, known, changed, unreadable, read_bytes.
+_Hashes = tuple[int, int, int, int, int]
+# root, path, size, recorded, found.
+_RottenFile = tuple[int, Union[str, bytes], Optional[int], str, str]
+# rotten, intact, changed, unhashed, unreadable, read_bytes.
+_Found = tuple[builtins.list[_RottenFile], int, int, int, int, int]
 
 @final
 class Batch:
@@ -140,6 +148,9 @@ class MembersInOrder:
 
 __version__: str
 
+# Changes, what was verified, failures, what ended the reading.
+_Changes = tuple[Stream, Optional[_Found], builtins.list[OSError], Optional[BaseException]]
+
 def first_components(
     stream: Stream, columns: Sequence[str]
 ) -> builtins.list[bytes]: ...
@@ -173,15 +184,21 @@ def count(
 ) -> int: ...
 def estimate(path: _Path) -> tuple[int, int, int, str]: ...
 def scan(
-    paths: _Paths, output: _Path, access: _Access, progress: _Progress, given: dict[str, Any]
-) -> tuple[int, int, int, int]: ...
+    paths: _Paths,
+    output: _Path,
+    access: _Access,
+    reading: _Reading,
+    callbacks: _Callbacks,
+    given: dict[str, Any],
+) -> tuple[int, int, int, int, Optional[_Hashes]]: ...
 def changes(
     inventory: _Path,
     path: Optional[_Path],
     any_root: bool,
-    callbacks: _Callbacks,
+    reading: _Reading,
+    progress: _Progress,
     given: dict[str, Any],
-) -> Stream: ...
+) -> _Changes: ...
 def usage(
     paths: _Paths,
     ranking: tuple[int, Optional[int], str],

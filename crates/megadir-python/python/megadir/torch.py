@@ -24,7 +24,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from . import _megadir, _rows
+from . import _contents, _megadir, _rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,5 +197,6 @@ def _collected(
 
 def _changed(inventory: _Path, directory: bytes, on_error: _OnError) -> set[bytes]:
     """Names in the directory with changes in or below them since the scan."""
-    changed = _megadir.changes(os.fsencode(inventory), directory, True, (on_error, None), {})
+    answer = _megadir.changes(os.fsencode(inventory), directory, True, (None, None, None), None, {})
+    changed = _contents.settled(answer, None, on_error)
     return set(_megadir.first_components(changed, ["path", "from"]))

@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use clap::ValueEnum;
 use megadir::nearest::choices;
 use megadir_inventory::Inventory;
-use megadir_inventory::changes::{ChangeKind, Fields, Share};
+use megadir_inventory::changes::{ChangeKind, Fields, Share, Verify};
 
 use crate::cmd::conditions::{self, ConditionOptions};
 use crate::cmd::engine::Engine;
@@ -33,44 +32,6 @@ fn only(text: &str) -> Result<Only, String> {
     found.or((text == ROTTEN).then_some(Only::Rotten)).ok_or_else(|| choices(text, names))
 }
 
-/// Entries that `--verify` reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verify {
-    Suspects,
-    /// Suspects, and this share of all others that have a hash.
-    Contents(Share),
-}
-
-/// `1/30` is that of today.
-fn verify(text: &str) -> Result<Verify, String> {
-    let wanted = || {
-        format!(
-            "'{text}' is not a share: write suspects, all, 1/30 (another thirtieth each day), or 1/30@7 for that of day 7"
-        )
-    };
-    match text {
-        "suspects" => return Ok(Verify::Suspects),
-        "all" => return Ok(Verify::Contents(Share::ALL)),
-        _ => {}
-    }
-    let (share, day) = text.split_once('@').map_or((text, None), |(share, day)| (share, Some(day)));
-    let (count, parts) = share.split_once('/').ok_or_else(wanted)?;
-    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
-    let (Some(count), Some(parts)) = (number(count), number(parts)) else { return Err(wanted()) };
-    let day = match day {
-        Some(day) => day.parse().map_err(|_| wanted())?,
-        None => {
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / DAY_S
-        }
-    };
-    if count > parts {
-        return Err(format!("'{text}' is more than everything: write all"));
-    }
-    Ok(Verify::Contents(Share::of_day(count, parts, day)))
-}
-
-const DAY_S: u64 = 24 * 60 * 60;
-
 /// Joins `--verify all` and `--verify 1/30` to `--verify=all`. A value has to follow an equals sign, because
 /// `--verify INVENTORY` has none; but no inventory has the name of a share.
 pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
@@ -83,8 +44,9 @@ pub(crate) fn with_joined_share(words: Vec<OsString>) -> Vec<OsString> {
         let has_form =
             |word: &str| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('/');
         let is_share = || {
-            word.to_str()
-                .is_some_and(|word| verify(word).is_ok() || has_form(word) && !Path::new(word).exists())
+            word.to_str().is_some_and(|word| {
+                Verify::parse(word).is_ok() || has_form(word) && !Path::new(word).exists()
+            })
         };
         match joined.last_mut().filter(|last| *last == "--verify" && is_share()) {
             Some(last) => {
@@ -189,7 +151,7 @@ pub(crate) struct Args {
     /// With --update, hashes of new suspects are stored, and with a share of all files those of all files that have none. A file of the same size, mtime,
     /// ctime and inode whose contents differ from its hash ('scan --hash all') was changed by no program: it is `rotten`, which is no change, and makes the
     /// exit code 12. --verify=1/30@7 takes the share of another day, counted from 0. docs/rotten.md has a schedule.
-    #[arg(long, value_name = "FILES", value_parser = verify, num_args = 0..=1, require_equals = true, default_missing_value = "suspects")]
+    #[arg(long, value_name = "FILES", value_parser = Verify::parse, num_args = 0..=1, require_equals = true, default_missing_value = "suspects")]
     pub(super) verify: Option<Verify>,
     /// With --verify, limit the rate of reading contents, bytes per second, e.g. 50MB/s
     #[arg(long, value_name = "SIZE/s", value_parser = read_rate, requires = "verify", conflicts_with = "engine")]

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use megadir::{Dir, names};
 use megadir_inventory::changes::{
-    Fields, Hashed, Hashing, Kept, ReadOptions, Rotten, Share, Verified, VerifyOptions, verify_contents,
+    Fields, Hashed, Hashing, Kept, ReadOptions, Rotten, Share, Verified, Verify, VerifyOptions,
+    verify_contents,
 };
 use megadir_inventory::{ContentHash, Inventory, Metadata, ScanWatch, Writer};
 
-use super::args::{Args, Only, ROTTEN, Verify};
+use super::args::{Args, Only, ROTTEN};
 use super::lines::{COMPARED, Lines};
 use super::{Run, interrupted};
 use crate::cmd::line_form::{LineForm, json_facts, list_path};
@@ -71,9 +72,8 @@ impl Run<'_> {
             return Err(interrupted(self.args));
         }
         ended?;
-        let judged = verified.intact + verified.changed + verified.unreadable + verified.rotten.len() as u64;
         // With --update they get their hashes.
-        if judged == 0 && verified.unhashed > 0 && !self.args.update {
+        if verified.has_no_hash() && !self.args.update {
             let reason = "no file of this share has a hash in the inventory: make them with 'megadir scan --hash all', or with --update";
             if self.args.verifies_all() {
                 return Err(CliError::nothing_ran(format!("--verify: {reason}")));

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use megadir::Dir;
 use megadir_inventory::changes::{HashCounts, Hashed, Hashing, JournalEnd, ReadOptions};
-use megadir_inventory::{Excluded, Inventory, Sink};
+use megadir_inventory::{Excluded, Sink};
 
 use super::args::Args;
 use crate::cmd::error_limiter::ErrorLimiter;
@@ -61,16 +61,8 @@ impl<'a> Hashes<'a> {
         output: &Path,
         roots: &[Vec<u8>],
     ) -> Result<Option<Excluded>, CliError> {
-        // Not next to a pipe or a device.
-        let is_special = std::fs::metadata(output).is_ok_and(|status| !status.is_file());
-        if self.args.hashed() != Some(Hashed::All) || is_special {
-            return Ok(None);
-        }
-        if let Ok(earlier) = Inventory::open(output) {
-            hashing.use_earlier(Box::new(earlier), roots);
-        }
         let memory_bytes = self.args.reading.memory.unwrap_or(MEMORY_BYTES) / 4;
-        let (continued, excluded) = hashing.keep_journal(output, roots, memory_bytes)?;
+        let (continued, excluded) = hashing.continue_from(output, roots, memory_bytes)?;
         if continued > 0 && !self.args.quiet {
             let hashes = counted(continued, "hash", "hashes");
             eprintln!("megadir: continues an interrupted scan, which has made {hashes}");
