@@ -26,11 +26,20 @@ const NAMES: [&str; 11] = [
 ];
 
 /// Reads the conditions in a dictionary. A value of `None` is no condition.
+pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
+    let (conditions, by) = conditions_and_time(given)?;
+    if by.is_some() && conditions.before.is_none() && conditions.since.is_none() {
+        return Err(bad("by", "needs older_than or newer_than"));
+    }
+    Ok(Conditions { by: by.unwrap_or_default(), ..conditions })
+}
+
+/// Reads the conditions, and the time of `by` for a function that uses it without ages too.
 ///
 /// One dictionary instead of an argument for each condition, because all functions take the same ones. An unknown
-/// name is a `TypeError`, as Python raises it for a keyword argument. `by` is judged after the loop, because the
+/// name is a `TypeError`, as Python raises it for a keyword argument. `by` is judged by the caller, because the
 /// order of keyword arguments is the caller's and the time it belongs to may come later.
-pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
+pub(crate) fn conditions_and_time(given: &Bound<'_, PyDict>) -> PyResult<(Conditions, Option<TimeKind>)> {
     let mut conditions = Conditions::default();
     let mut by = None;
     for (name, value) in given.iter() {
@@ -67,11 +76,7 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
             }
         }
     }
-    if by.is_some() && conditions.before.is_none() && conditions.since.is_none() {
-        return Err(bad("by", "needs older_than or newer_than"));
-    }
-    conditions.by = by.unwrap_or_default();
-    Ok(conditions)
+    Ok((conditions, by))
 }
 
 /// One text or several, as for the options of the commands.

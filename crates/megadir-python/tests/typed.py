@@ -34,6 +34,8 @@ def uses() -> None:
     path: bytes = megadir.Layout("digest:2").path(b"abcdef")
     name: str = megadir.Layout("digest:2").name(pathlib.Path("be/abcdef"))
     complete: bool = megadir.remove("photos", dry_run=True, owner=1000).complete
+    kept: Optional[megadir.Kept] = megadir.remove("cache", keep_within="50GB", by="atime", older_than="1h").budget
+    within: bool = kept is not None and kept.is_met
     errno: Optional[int] = errors[0].errno
     recorded: megadir.Stream = megadir.list("inventory.parquet", columns="size", recursive=True, progress=True)
     changed: megadir.Stream = megadir.changes("inventory.parquet", match="*.jpg", older_than="1d", progress=True)

@@ -103,6 +103,7 @@ __all__ = [
     "Estimate",
     "Files",
     "Hashes",
+    "Kept",
     "Layout",
     "Removed",
     "Rotten",
@@ -165,6 +166,39 @@ class Scanned(NamedTuple):
     """Contents that were hashed, with ``hash``."""
 
 
+class Kept(NamedTuple):
+    """Budget of :func:`remove` with ``keep_within``, and what the directory holds afterwards, in a dry run what it would hold."""
+
+    measure: str
+    """Unit of ``limit`` and ``now``: bytes or files."""
+    is_of_free: bool
+    """``True`` if the budget is free space or free inodes."""
+    limit: int
+    """Most that the directory may hold, or least that has to be free."""
+    now: int
+    """What the directory holds, or what is free."""
+    is_met: bool
+    """``True`` if the rest fits, and everything could be read."""
+    is_out_of_reach: bool
+    """``True`` if nothing was removed because no removal could reach the budget."""
+    frees_nothing: bool
+    """``True`` if the removal ended because what went freed next to nothing, as with snapshots."""
+    held_files: int
+    """Number of regular files before."""
+    held_bytes: int
+    """Their space on disk, bytes."""
+    linked_files: int
+    """Number of files with several names, which stay."""
+    linked_bytes: int
+    """Their space on disk, bytes."""
+    changed: int
+    """Number of selected files that stay, because they were used or changed meanwhile."""
+    unread: int
+    """Number of directories and entries that could not be read."""
+    access_times: str
+    """Accesses that the mount records: recorded, seldom (relatime: at most once a day) or never (noatime)."""
+
+
 class Removed(NamedTuple):
     """Result of :func:`remove`: removed entries, in a dry run those that would be removed."""
 
@@ -181,7 +215,9 @@ class Removed(NamedTuple):
     directories_kept: int
     """Number of directories that stay because something in them could not be removed."""
     complete: bool
-    """``True`` if everything requested is gone."""
+    """``True`` if everything requested is gone; with ``keep_within``, if the rest fits too."""
+    budget: Optional[Kept] = None
+    """The budget, with ``keep_within``."""
 
 
 def list(
@@ -447,6 +483,7 @@ def remove(
     path: _Path,
     *,
     contents: bool = False,
+    keep_within: Optional[str] = None,
     dry_run: bool = False,
     on_error: _OnError = None,
     progress: _Progress = None,
@@ -461,10 +498,24 @@ def remove(
     An entry that cannot be removed does not end the work. Afterwards ``on_error`` is called with each failure (the first 1000),
     or the first is raised. After Ctrl-C or a crash, run it again to continue.
 
+    ``keep_within`` is a budget for a directory: ``"50GB"``, ``"100k files"``, ``"10% free"`` or ``"5% free inodes"``. The regular files that were not used
+    for the longest time go, until the rest fits; ``by`` names another time than the last use. Conditions protect the files that do not
+    meet them: with ``older_than="1h"`` no file goes that was used within the last hour. Directories stay, and files with several names.
+
     >>> megadir.remove("photos", match="*.jpg", dry_run=True).entries
     3
+    >>> import time
+    >>> time.sleep(0.05)    # no file goes that was written while the removal began
+    >>> megadir.remove("photos", keep_within="2 files").budget.now
+    2
     >>> megadir.remove("photos").complete
     True
     """
     with _progress.during(progress) as function:
-        return Removed(*_megadir.remove(path, contents, dry_run, (on_error, function), {**conditions}))
+        callbacks = (on_error, function)
+        removed = _megadir.remove(path, contents, keep_within, dry_run, callbacks, {**conditions})
+    counts, kept = removed[:7], removed[7]
+    if kept is None:
+        return Removed(*counts)
+    unit, amounts, flags, before, access_times = kept
+    return Removed(*counts, Kept(*unit, *amounts, *flags, *before, access_times))

@@ -146,6 +146,15 @@ class MembersInOrder:
     def __iter__(self) -> MembersInOrder: ...
     def __next__(self) -> tuple[str, bytes]: ...
 
+# Unit, limit and present amount, flags, amounts before, access times.
+_Kept = tuple[
+    tuple[str, bool],
+    tuple[int, int],
+    tuple[bool, bool, bool],
+    tuple[int, int, int, int, int, int],
+    str,
+]
+
 __version__: str
 
 # Changes, what was verified, failures, what ended the reading.
@@ -211,10 +220,11 @@ def record_samples(path: _Path) -> Stream: ...
 def remove(
     path: _Path,
     contents: bool,
+    keep_within: Optional[str],
     dry_run: bool,
     callbacks: _Callbacks,
     given: dict[str, Any],
-) -> tuple[int, int, int, int, int, int, bool]: ...
+) -> tuple[int, int, int, int, int, int, bool, Optional[_Kept]]: ...
 def create_pack(
     source: _Path, pack: _Path, shard_bytes: int, callbacks: _Callbacks
 ) -> tuple[int, int, int, int]: ...

@@ -64,9 +64,7 @@ mod outcome {
         }
 
         pub(in crate::cmd::remove) fn is_met(&self) -> bool {
-            // Files that could not be read are not counted, and the budget is only met if nothing was left
-            // out.
-            self.outcome.is_met && self.outcome.unread == 0
+            self.outcome.is_surely_met()
         }
 
         /// The end of the sentence on the removal.

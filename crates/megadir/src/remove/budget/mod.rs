@@ -115,6 +115,14 @@ pub struct Outcome {
     pub unread: u64,
 }
 
+impl Outcome {
+    /// `true` if the rest fits, and nothing was left out of the count because it could not be read.
+    #[must_use]
+    pub fn is_surely_met(&self) -> bool {
+        self.is_met && self.unread == 0
+    }
+}
+
 /// Files that have to go, for one removal.
 ///
 /// It holds the directory's descriptor and not only its path, since minutes may pass between the selection and the
