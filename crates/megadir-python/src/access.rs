@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 
 use crate::attention::Callbacks;
 use crate::columns::Column;
+use crate::names::Naming;
 
 /// `cross_mounts` and the name in `stat_backend`.
 pub(crate) type Given = (bool, Option<String>);
@@ -29,6 +30,8 @@ pub(crate) struct Access {
 /// same value. Without columns, rows are only counted.
 pub(crate) struct Asked<'a> {
     pub(crate) columns: &'a [Column],
+    /// Type of the names in the columns, if it is not the one of the path.
+    pub(crate) names: Option<Naming>,
     pub(crate) recursive: bool,
     pub(crate) access: Access,
     pub(crate) conditions: Conditions,

@@ -5,7 +5,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `listing.rs`, `scandir.rs`, `stream.rs`, `columns.rs` | listings as Arrow batches, and in the manner of `os.scandir` |
+//! | `listing.rs`, `sample.rs`, `scandir.rs`, `stream.rs`, `columns.rs` | listings as Arrow batches, and in the manner of `os.scandir` |
 //! | `recorded.rs`, `gathered.rs` | listings of inventories; rows in memory, as objects of Python for the modules that other libraries use |
 //! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
 //! | `inventory.rs`, `records.rs`, `tasks.rs` | scan; samples of a benchmark; jobs on many machines |
@@ -35,6 +35,7 @@ mod reading;
 mod recorded;
 mod records;
 mod remove;
+mod sample;
 mod scandir;
 mod stream;
 mod tasks;
@@ -65,6 +66,8 @@ mod _megadir {
     use crate::records::record_samples;
     #[pymodule_export]
     use crate::remove::remove;
+    #[pymodule_export]
+    use crate::sample::sample;
     #[pymodule_export]
     use crate::scandir::{DirEntry, ScandirIterator, scandir};
     #[pymodule_export]

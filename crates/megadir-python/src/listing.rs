@@ -126,7 +126,7 @@ impl Entries {
         Ok(Self {
             reading,
             root,
-            rows: Rows::new(asked.columns, path.naming),
+            rows: Rows::new(asked.columns, asked.names.unwrap_or(path.naming)),
             filter: Filter { conditions, accepts_all, place: Place::TOP, parent: Vec::new() },
             reports: Reports { on_error, naming: path.naming, attention, read: 0 },
             ended: false,
@@ -248,7 +248,7 @@ pub(crate) fn list(
     };
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
-    let asked = Asked { columns: &columns, recursive, access, conditions, callbacks };
+    let asked = Asked { columns: &columns, names: None, recursive, access, conditions, callbacks };
     if py.detach(|| is_inventory.unwrap_or_else(|| recorded::is_at(&path.path))) {
         let rows = py.detach(|| Recorded::open(&path, asked))?;
         return Ok(Stream::new(rows.schema(), Box::new(rows)));
@@ -271,7 +271,7 @@ pub(crate) fn count(
     let path = Named::from(path)?;
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
-    let asked = Asked { columns: &[], recursive, access, conditions, callbacks };
+    let asked = Asked { columns: &[], names: None, recursive, access, conditions, callbacks };
     py.detach(|| match recorded::is_at(&path.path) {
         true => Recorded::open(&path, asked)?.count(),
         false => Entries::open(&path, asked)?.count(),

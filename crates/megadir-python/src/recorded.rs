@@ -108,7 +108,7 @@ impl Recorded {
             recursive: asked.recursive,
             conditions,
             place: Place::TOP,
-            rows: Rows::new(asked.columns, path.naming),
+            rows: Rows::new(asked.columns, asked.names.unwrap_or(path.naming)),
             held: Held::default(),
             on_error,
             naming: path.naming,

@@ -26,6 +26,8 @@ def uses() -> None:
         is_directory: bool = entry.is_dir()
     errors: list[OSError] = []
     total: int = megadir.count("photos", recursive=True, on_error=errors.append, progress=print, type="file")
+    drawn: megadir.Sample = megadir.sample("photos", 100, seed=7, recursive=True, type="file")
+    some: list[Union[str, bytes]] = drawn.paths
     estimate: tuple[int, int, int, str] = megadir.estimate("photos")
     rows: int = megadir.scan(["a", "b"], "out.parquet", stat_backend="statx", by="atime", newer_than="1d").rows
     used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than="1h")

@@ -10,6 +10,7 @@
 ``scandir``      entries of a directory, in the manner of ``os.scandir``
 ``files``        paths and sizes of the files of a tree or an inventory, as lists
 ``count``        number of entries; ``estimate`` within milliseconds
+``sample``       uniform random sample of the entries
 ``scan``         writes an inventory of trees; ``changes`` compares trees with it
 ``usage``        directories that hold the entries and the space
 ``limits``       how many more entries fit; ``advise`` recommends a layout, which ``Layout`` computes
@@ -108,6 +109,7 @@ __all__ = [
     "Removed",
     "Rotten",
     "RottenError",
+    "Sample",
     "ScandirIterator",
     "Scanned",
     "Stream",
@@ -123,6 +125,7 @@ __all__ = [
     "pack",
     "records",
     "remove",
+    "sample",
     "scan",
     "scandir",
     "usage",
@@ -149,6 +152,17 @@ class Files(NamedTuple):
     """Whole paths, sorted; decoded as by ``os.fsdecode``."""
     sizes: builtins.list[Optional[int]]
     """Sizes, bytes; ``None`` if an inventory does not have it."""
+
+
+class Sample(NamedTuple):
+    """Result of :func:`sample`."""
+
+    paths: builtins.list[Union[str, bytes]]
+    """Paths below ``path``, sorted by their bytes."""
+    entries: int
+    """Number of entries that the sample is of."""
+    seed: int
+    """Seed that repeats the sample while the entries stay the same."""
 
 
 class Scanned(NamedTuple):
@@ -315,6 +329,33 @@ def estimate(path: _Path = ".") -> Estimate:
     3
     """
     return Estimate(*_megadir.estimate(path))
+
+
+def sample(
+    path: _Path,
+    n: int,
+    *,
+    seed: Optional[int] = None,
+    recursive: bool = False,
+    cross_mounts: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> Sample:
+    """Draw a uniform random sample of ``n`` entries of a directory, a tree or an inventory, or all if there are fewer.
+
+    All samples of ``n`` entries are equally probable. The listing is read once, without attributes unless conditions need them, and only ``n``
+    paths are in memory, at most a million. The same ``seed`` and the same entries give the same sample, which is also that of
+    ``megadir list --sample``; without ``seed``, a random one is drawn.
+
+    >>> megadir.sample("photos", 2, seed=1, recursive=True, type="file").entries
+    3
+    """
+    drawn = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+    with _progress.during(progress) as function:
+        callbacks, access = (on_error, function), (cross_mounts, None)
+        paths, entries = _megadir.sample(path, (n, drawn), recursive, access, callbacks, {**conditions})
+    return Sample(paths, entries, drawn)
 
 
 def scan(

@@ -191,6 +191,14 @@ def count(
     callbacks: _Callbacks,
     given: dict[str, Any],
 ) -> int: ...
+def sample(
+    path: _Path,
+    size_and_seed: tuple[int, int],
+    recursive: bool,
+    access: _Access,
+    callbacks: _Callbacks,
+    given: dict[str, Any],
+) -> tuple[builtins.list[Union[str, bytes]], int]: ...
 def estimate(path: _Path) -> tuple[int, int, int, str]: ...
 def scan(
     paths: _Paths,
