@@ -10,7 +10,7 @@
 //! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
 //! | `inventory.rs`, `records.rs`, `tasks.rs` | scan; samples of a benchmark; jobs on many machines |
 //! | `pack.rs`, `members.rs` | packs are written and verified; their files are read |
-//! | `comparing.rs`, `reading.rs` | changes; contents that are hashed or verified |
+//! | `compare.rs`, `comparing.rs`, `reading.rs` | a tree and its copy; changes; contents that are hashed or verified |
 //! | `conditions.rs`, `access.rs`, `units.rs`, `names.rs` | arguments that several functions take |
 //! | `attention.rs`, `failure.rs` | signals and progress; exceptions |
 //!
@@ -20,6 +20,7 @@
 mod access;
 mod attention;
 mod columns;
+mod compare;
 mod comparing;
 mod conditions;
 mod failure;
@@ -44,6 +45,8 @@ mod usage;
 
 #[pyo3::pymodule]
 mod _megadir {
+    #[pymodule_export]
+    use crate::compare::compare;
     #[pymodule_export]
     use crate::comparing::changes;
     #[pymodule_export]

@@ -28,6 +28,8 @@ def uses() -> None:
     total: int = megadir.count("photos", recursive=True, on_error=errors.append, progress=print, type="file")
     drawn: megadir.Sample = megadir.sample("photos", 100, seed=7, recursive=True, type="file")
     some: list[Union[str, bytes]] = drawn.paths
+    compared: megadir.Comparison = megadir.compare("photos", b"copy.parquet", by="size", exclude=["*.tmp"], progress=True)
+    differences: megadir.Stream = compared.differences
     estimate: tuple[int, int, int, str] = megadir.estimate("photos")
     rows: int = megadir.scan(["a", "b"], "out.parquet", stat_backend="statx", by="atime", newer_than="1d").rows
     used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than="1h")

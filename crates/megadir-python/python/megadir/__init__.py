@@ -12,6 +12,7 @@
 ``count``        number of entries; ``estimate`` within milliseconds
 ``sample``       uniform random sample of the entries
 ``scan``         writes an inventory of trees; ``changes`` compares trees with it
+``compare``      compares a tree with its copy
 ``usage``        directories that hold the entries and the space
 ``limits``       how many more entries fit; ``advise`` recommends a layout, which ``Layout`` computes
 ``remove``       removes trees, or entries in them
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batch",
+    "Comparison",
     "DirEntry",
     "Estimate",
     "Files",
@@ -117,6 +119,7 @@ __all__ = [
     "__version__",
     "advise",
     "changes",
+    "compare",
     "count",
     "estimate",
     "files",
@@ -143,6 +146,31 @@ class Estimate(NamedTuple):
     """Upper end of the 95 % interval."""
     basis: str
     """Evidence, in one sentence."""
+
+
+class Comparison(NamedTuple):
+    """Result of :func:`compare`: differences, and numbers of entries."""
+
+    differences: Stream
+    """Differences, sorted by path."""
+    agreeing: int
+    """Number of entries that both sides have, equal in all properties."""
+    missing: int
+    """Number of entries that only ``a`` has."""
+    extra: int
+    """Number of entries that only ``b`` has."""
+    differing: int
+    """Number of entries that both sides have and that differ."""
+    unreadable: int
+    """Number of entries that a side could not read completely."""
+    below_unread: int
+    """Number of entries below directories that only the other side could read."""
+    below_mounts: int
+    """Number of entries below mounts that the other side did not enter."""
+    mounts: int
+    """Number of mounts that a side did not enter."""
+    complete: bool
+    """``True`` if everything could be compared."""
 
 
 class Files(NamedTuple):
@@ -433,6 +461,41 @@ def changes(
     with _progress.during(progress) as function:
         answer = _megadir.changes(inventory, path, any_root, reading, function, {**conditions})
     return _contents.settled(answer, on_verified, on_error)
+
+
+def compare(
+    a: _Path,
+    b: _Path,
+    *,
+    by: _Texts = ("size", "mtime"),
+    exclude: Optional[_Texts] = None,
+    cross_mounts: bool = False,
+    stat_backend: Optional[str] = None,
+    progress: _Progress = None,
+) -> Comparison:
+    """Compare a tree ``a`` with its copy ``b``, each a directory or an inventory: is the copy complete?
+
+    Entries are compared by their path below ``a`` and ``b``, by type, and ``by`` these properties: size, mtime, mode, owner, target (of symbolic links),
+    contents. Contents are read only if everything else agrees. What matches the glob ``exclude`` is left out on both sides, with everything below it.
+    What could not be compared raises nothing: ``complete`` is ``False`` then, and unreadable entries are rows.
+
+    Columns of ``differences``: ``kind`` (missing: only ``a`` has it; extra: only ``b`` has it; differs; unreadable), ``root`` (index of the tree), ``path``,
+    ``fields`` (names of what differs, joined by commas), ``side`` and ``error`` (of an unreadable entry), and ``a_type``, ``a_size``, ``a_mtime``, ``b_type``,
+    ``b_size``, ``b_mtime``. All differences are in memory when the function returns.
+
+    >>> import shutil
+    >>> _ = shutil.copytree("photos", "copy")
+    >>> megadir.remove("copy/a.jpg").complete
+    True
+    >>> compared = megadir.compare("photos", "copy", by=["size", "contents"])
+    >>> pyarrow.table(compared.differences).select(["kind", "path"]).to_pylist(), compared.agreeing, compared.complete
+    ([{'kind': 'missing', 'path': 'a.jpg'}], 3, True)
+    """
+    properties = [by] if isinstance(by, str) else [*by]
+    access, given = (cross_mounts, stat_backend), {"exclude": exclude}
+    with _progress.during(progress) as function:
+        differences, numbers, complete = _megadir.compare((a, b), properties, access, function, given)
+    return Comparison(differences, *numbers, complete)
 
 
 def usage(

@@ -216,6 +216,13 @@ def changes(
     progress: _Progress,
     given: dict[str, Any],
 ) -> _Changes: ...
+def compare(
+    sides: tuple[_Path, _Path],
+    by: Sequence[str],
+    access: _Access,
+    progress: _Progress,
+    given: dict[str, Any],
+) -> tuple[Stream, tuple[int, int, int, int, int, int, int, int], bool]: ...
 def usage(
     paths: _Paths,
     ranking: tuple[int, Optional[int], str],
