@@ -273,3 +273,29 @@ def test_unreadable_contents_are_counted_and_reported(place, tmp_path):
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_scan_that_was_interrupted_keeps_its_hashes(place, tmp_path):
+    for number in range(40):
+        (place / f"{number:02}").write_bytes(os.urandom(4000))
+    time.sleep(SETTLE_S)
+    out = tmp_path / "out.parquet"
+
+    class Alarm(Exception):
+        pass
+
+    def ring(_number, _frame):
+        raise Alarm
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.5)
+        with pytest.raises(Alarm):
+            megadir.scan(place, out, hash="all", read_rate="40KiB/s")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert not out.exists()
+    hashes = megadir.scan(place, out, hash="all").hashes
+    assert hashes.known > 0 and hashes.hashed > 0 and hashes.known + hashes.hashed == 40
+    assert os.listdir(tmp_path) == ["out.parquet"]
