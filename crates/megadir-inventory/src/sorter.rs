@@ -118,12 +118,6 @@ impl Sorter {
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
     }
 
-    /// Directory of the temporary files.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
         if self.runs.len() >= self.runs_max() {
             let mut merged = RunWriter::new(&self.directory)?;

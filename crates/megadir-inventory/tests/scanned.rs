@@ -32,6 +32,39 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
     }
 }
 
+#[test]
+fn without_attributes_rows_have_the_type_and_inode_of_the_listing() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::create_dir(scratch.path().join("below")).unwrap();
+    fs::write(scratch.path().join("below/file"), "text").unwrap();
+    symlink("below", scratch.path().join("link")).unwrap();
+    let listed = ScanOptions { attributes: false, ..options(2, 1 << 20) };
+    let (_, rows, _) = rows(&[scratch.path().to_owned()], &listed);
+    for row in &rows[1..] {
+        let path = scratch
+            .path()
+            .join(std::ffi::OsString::from_vec(row.parent.clone()))
+            .join(std::ffi::OsString::from_vec(row.name.clone()));
+        let status = fs::symlink_metadata(&path).unwrap();
+        let facts = Facts { kind: row.facts.kind, inode: Some(status.ino()), ..Facts::NOTHING };
+        assert_eq!(row.facts, facts, "{path:?}");
+        assert_eq!(
+            (facts.kind == FileType::Directory, facts.kind == FileType::Symlink),
+            (status.is_dir(), status.is_symlink())
+        );
+    }
+    assert_eq!(rows.len(), 4);
+    let excluded = megadir_inventory::Excluded { name: b"file".to_vec(), device: None, inode: Some(1) };
+    let impossible = ScanOptions { exclude: vec![excluded], ..listed };
+    let refused = scan(
+        &[scratch.path().to_owned()],
+        &impossible,
+        &mut |_| ControlFlow::Continue(()),
+        &mut Vec::<OwnedRow>::new(),
+    );
+    assert!(refused.unwrap_err().reason().contains("need attributes"));
+}
+
 fn rows(roots: &[PathBuf], options: &ScanOptions) -> (Metadata, Vec<OwnedRow>, Vec<String>) {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     let mut watch = |event: megadir::TreeEvent<'_>| {

@@ -1,48 +1,40 @@
 //! Scans a tree and sorts its entries by inode, the order in which they are packed.
 
+use std::path::Path;
+
 use megadir::mount_traits::ListedInodes;
-use megadir::{Dir, DirId, Error, ErrorKind, FileType, MountTraits, Result, TreeEvent};
-use megadir_inventory::{Metadata, Row, ScanOptions, Sink, Sorter, scan};
+use megadir::{Dir, DirId, Error, ErrorKind, FileType, MountTraits, Result};
+use megadir_inventory::{Metadata, Row, ScanOptions, ScanWatch, Sink, Sorter, scan};
 
 use crate::entry::{Entry, Origin};
-use crate::write::{PackEvent, PackWatch};
 
 /// Each of the scan and the two sorts.
 pub(crate) const SORT_BYTES: usize = 8 << 20;
 
 /// Scans the tree `top` into `order`, or returns `None` if `watch` requested a stop. Attributes are queried only where something needs them:
 /// rows of kept shards (`compares`) are compared with those of the tree, and see [`lists_inodes`].
-///
-/// Whether listings have types is known only after a scan. Without them, a directory would be sorted among the files.
 pub(crate) fn scan_in_order(
     top: &Dir,
     order: &mut Order,
-    threads: usize,
+    (threads, spill_directory): (usize, &Path),
     compares: bool,
-    watch: &mut PackWatch<'_>,
+    watch: &mut ScanWatch<'_>,
 ) -> Result<Option<Metadata>> {
-    let spill_directory = order.sorter.directory().to_owned();
-    let mut options = ScanOptions::new(threads, SORT_BYTES, spill_directory.clone());
+    let mut options = ScanOptions::new(threads, SORT_BYTES, spill_directory.to_owned());
     options.attributes = compares || !lists_inodes(top);
-    loop {
-        let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
-        let scanned = scan(&[top.path().to_owned()], &options, &mut watch_scan, order);
-        let scanned = order.error.take().map_or(scanned, Err)?;
-        if options.attributes || !order.lacks_types || scanned.is_none() {
-            return Ok(scanned);
-        }
-        order.sorter = Sorter::new(SORT_BYTES, spill_directory.clone());
-        options.attributes = true;
-    }
+    let scanned = scan(&[top.path().to_owned()], &options, watch, order);
+    order.error.take().map_or(scanned, Err)
 }
 
 /// `true` if listings have the inode numbers of stat(2), which then order the files and show hard links. Each file is examined when it is
 /// read, so a scan with attributes would examine it once more, which takes a fifth of the time of a pack whose files are cached.
 ///
-/// Numbers of btrfs are only unique in a subvolume, and a tree may have several.
+/// Numbers of btrfs are only unique in a subvolume, and a tree may have several. Overlays of several file systems list other numbers of
+/// directories than stat(2) has.
 fn lists_inodes(top: &Dir) -> bool {
     let traits = MountTraits::of(top);
-    traits.listed_inodes == ListedInodes::Same && !traits.drivers.contains(&"btrfs")
+    traits.listed_inodes == ListedInodes::Same
+        && !["btrfs", "overlay"].iter().any(|driver| traits.drivers.contains(driver))
 }
 
 /// Brings the rows of the scan into the order of inodes.
@@ -56,8 +48,6 @@ pub(crate) struct Order {
     destination: DirId,
     /// Device of the tree, which entries without attributes are on.
     device: u64,
-    /// The type of an entry is not in the listing: some formats have none.
-    lacks_types: bool,
 }
 
 /// Key and item of an entry. Their memory is used for all entries.
@@ -77,14 +67,13 @@ impl Bytes {
 impl Order {
     pub(crate) fn new(sorter: Sorter, destination: &Dir, top: &Dir) -> Result<Self> {
         let (destination, device) = (destination.id()?, top.id()?.device);
-        Ok(Self { sorter, bytes: Bytes::default(), error: None, destination, device, lacks_types: false })
+        Ok(Self { sorter, bytes: Bytes::default(), error: None, destination, device })
     }
 }
 
 impl Sink for Order {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
         let DirId { device, inode, .. } = self.destination;
-        self.lacks_types |= row.facts.kind == FileType::Unknown && row.error.is_none();
         if row.facts.kind == FileType::Directory
             && (row.facts.device.unwrap_or(self.device), row.facts.inode) == (device, Some(inode))
         {

@@ -20,8 +20,8 @@ use crate::member::{Attributes, Member, MemberKind, attributes_hash, pad};
 
 /// Larger files are read in pieces, straight into the shard.
 pub(crate) const SMALL_BYTES_MAX: u64 = 1 << 20;
-/// Sizes are not known before files are opened. Files beyond this are read when their turn to be written comes.
-const CHUNK_BYTES_MAX: usize = 2 << 20;
+/// Names of one file that have become files of their own are in one group, which bounds nothing else.
+const CHUNK_BYTES_MAX: usize = 4 << 20;
 pub(crate) const TRIES: u32 = 3;
 /// Longer than the tick of any kernel (10 ms at most); file systems with whole seconds have more.
 const SETTLED: Duration = Duration::from_millis(25);
@@ -32,6 +32,15 @@ const XATTRS_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Chunk {
     pub(crate) bytes: Vec<u8>,
     pub(crate) groups: Vec<Group>,
+    /// No other chunk of its batch follows.
+    pub(crate) is_last: bool,
+}
+
+impl Chunk {
+    /// `true` if files of it are still to be read.
+    pub(crate) fn has_large(&self) -> bool {
+        self.groups.iter().rev().take(3).any(|group| !group.large.is_empty())
+    }
 }
 
 /// Names of one file.
@@ -40,7 +49,7 @@ pub(crate) struct Group {
     /// End of its members in the chunk.
     pub(crate) end: usize,
     pub(crate) entries: Vec<Read>,
-    /// Names of a file that is too large for a chunk. There are no others then.
+    /// Names of a file that is too large for a chunk, or that did not fit into this one. There are no others then.
     pub(crate) large: Vec<Entry>,
 }
 
@@ -224,7 +233,6 @@ impl Source {
     ) -> std::result::Result<(Place, Attributes), Unread> {
         let Opened { file, facts, attributes } = self.open(entry)?;
         let size = facts.size_bytes.unwrap_or(0);
-        // Files may have grown since the scan.
         if size > SMALL_BYTES_MAX || bytes.len() > CHUNK_BYTES_MAX {
             return Err(Unread::Large);
         }
@@ -334,9 +342,14 @@ impl Source {
     fn directory(&mut self, entry: &mut Entry, bytes: &mut Vec<u8>) -> Result<Place> {
         let path = entry.path();
         let directory = self.below.directory(&path)?;
-        let found = facts_of(directory).and_then(|facts| Ok((facts, attributes_of(directory)?)));
+        let found = status(directory, b"", AtFlags::EMPTY_PATH)
+            .and_then(|(facts, mount)| Ok((facts, mount, attributes_of(directory)?)));
         match found {
-            Ok((facts, attributes)) => {
+            Ok((mut facts, mount, attributes)) => {
+                if mount != self.mount {
+                    // A device number says nothing of a later mount, and the index has no id of this one.
+                    facts.device = None;
+                }
                 // What is mounted there was not entered, and is not what the directory will hold.
                 entry.facts = facts;
                 Ok(self.bare(MemberKind::Directory, attributes, entry, bytes))

@@ -5,7 +5,7 @@
 //!                             journals of kept shards -^                                            `-> Sorter (path) -> index
 //! ```
 //!
-//! Both sorts spill to temporary files in the directory of the pack; a chunk holds at most [`CHUNK_BYTES`] and one file more. Inodes that
+//! Both sorts spill to temporary files in the directory of the pack; a chunk holds at most [`CHUNK_BYTES`] and one group more. Inodes that
 //! are near each other are read one after the other, which is the order of the disk on ext4, XFS and btrfs.
 
 use std::collections::VecDeque;
@@ -30,10 +30,8 @@ use crate::shard::Shards;
 use crate::source::{Chunk, First, Group, Opened, Place, Read, Source, TRIES, Unread};
 use crate::unfinished::Unfinished;
 
-const CHUNK_BYTES: u64 = 512 << 10;
-const CHUNK_ENTRIES: usize = 256;
-/// Before the first files are read.
-const USUAL_BYTES: u64 = 16 << 10;
+const CHUNK_BYTES: usize = 512 << 10;
+const BATCH_ENTRIES: usize = 256;
 /// A file with more names is stored more than once.
 const GROUP_ENTRIES: usize = 1 << 14;
 /// Fewer than in an inventory, so that one member is found quickly.
@@ -136,7 +134,10 @@ fn packed_into(
         let read = journal::read(&mut file, |key, item, _| order.sorter.add(key, item).map(|()| true));
         read.map_err(spill)?;
     }
-    let scanned = scan_in_order(top, &mut order, options.threads, kept_shards > 0, watch)?;
+    let mut watch_scan = |event: TreeEvent<'_>| watch(PackEvent::Scan(event));
+    let spill_directory = unfinished.directory.path();
+    let scanned =
+        scan_in_order(top, &mut order, (options.threads, spill_directory), kept_shards > 0, &mut watch_scan)?;
     let Some(mut metadata) = scanned else { return Ok(None) };
     let shards = Shards::new(unfinished.directory.again()?, options.shard_bytes, shards);
     let mut work = Work {
@@ -151,7 +152,6 @@ fn packed_into(
         kept: None,
         packed: Packed { kept_shards, ..Packed::default() },
         failed_rows: 0,
-        usual_bytes: USUAL_BYTES,
         newest_ns: None,
         bytes: Bytes::default(),
         spill: &spill,
@@ -215,7 +215,6 @@ fn write_index(
 struct Batch {
     groups: Vec<Vec<Entry>>,
     entries: usize,
-    bytes: u64,
 }
 
 /// State of the pass over the sorted entries, on the caller's thread. Threads read and hash; only this thread
@@ -244,8 +243,6 @@ struct Work<'w> {
     kept: Option<Entry>,
     packed: Packed,
     failed_rows: u64,
-    /// Mean size of the files of the last chunks, bytes: that of the next ones is not known before they are opened.
-    usual_bytes: u64,
     /// Newest change of a packed entry, as in [`Root::newest_ns`].
     newest_ns: Option<i64>,
     bytes: Bytes,
@@ -287,7 +284,7 @@ impl Work<'_> {
     ///
     /// Names of one inode follow each other and become a group: one name is read, and the others
     /// become links. A group has at most [`GROUP_ENTRIES`] names and is never divided between two batches. A
-    /// batch is sent when it has enough entries or bytes.
+    /// batch is sent when it has enough entries.
     fn entry(&mut self, entry: Entry, is_kept: bool) -> Result<ControlFlow<()>> {
         if is_kept {
             match self.kept.replace(entry) {
@@ -303,7 +300,7 @@ impl Work<'_> {
             self.packed.entries += 1;
             return self.row(&Entry { error: entry.error, ..kept }).map(|()| ControlFlow::Continue(()));
         }
-        if entry.facts.kind == FileType::Unknown {
+        if entry.facts.kind == FileType::Unknown && entry.error.is_some() {
             self.row(&entry)?;
             return Ok(ControlFlow::Continue(()));
         }
@@ -315,7 +312,7 @@ impl Work<'_> {
         });
         if !continues {
             self.end_group()?;
-            if self.batch.entries >= CHUNK_ENTRIES || self.batch.bytes >= CHUNK_BYTES {
+            if self.batch.entries >= BATCH_ENTRIES {
                 let flow = self.send()?;
                 self.group.push(entry);
                 return Ok(flow);
@@ -326,9 +323,10 @@ impl Work<'_> {
     }
 
     fn end_group(&mut self) -> Result<()> {
-        let Some(first) = self.group.first() else { return Ok(()) };
+        if self.group.is_empty() {
+            return Ok(());
+        }
         self.batch.entries += self.group.len();
-        self.batch.bytes += first.facts.size_bytes.unwrap_or(self.usual_bytes);
         let group = std::mem::take(&mut self.group);
         self.batch.groups.push(group);
         Ok(())
@@ -350,16 +348,19 @@ impl Work<'_> {
         Ok(flow)
     }
 
+    /// Writes the chunks of the oldest batch. A file that is written in pieces ends its chunk, so `watch` is called after each.
     fn take(&mut self) -> Result<ControlFlow<()>> {
         let Some(thread) = self.ready.pop_front() else { return Ok(ControlFlow::Continue(())) };
-        let mut chunk = self.readers.receive(thread)?;
-        self.append(&mut chunk)?;
-        if !chunk.groups.is_empty() {
-            let mean = (chunk.bytes.len() / chunk.groups.len()) as u64;
-            self.usual_bytes = (self.usual_bytes + mean) / 2;
+        loop {
+            let mut chunk = self.readers.receive(thread)?;
+            self.append(&mut chunk)?;
+            let is_last = chunk.is_last;
+            self.readers.spare(chunk);
+            let flow = (self.watch)(PackEvent::Packed(self.packed.entries));
+            if is_last || flow.is_break() {
+                return Ok(flow);
+            }
         }
-        self.readers.spare(chunk);
-        Ok((self.watch)(PackEvent::Packed(self.packed.entries)))
     }
 
     /// Writes a chunk with as few calls as possible: members of several groups that fit into the current
@@ -373,7 +374,7 @@ impl Work<'_> {
             if !large.is_empty() {
                 self.shards_write(&chunk.bytes[written..start])?;
                 written = start;
-                self.large(large)?;
+                self.large(std::mem::take(large))?;
                 continue;
             }
             if *end > start {
@@ -412,7 +413,7 @@ impl Work<'_> {
                 };
                 self.packed(&mut read.entry, stored)
             }
-            Err(error) => self.fail(&read.entry, error),
+            Err(error) => self.fail(&mut read.entry, error),
         }
     }
 
@@ -431,14 +432,21 @@ impl Work<'_> {
         self.row(entry)
     }
 
-    fn fail(&mut self, entry: &Entry, error: &Error) -> Result<()> {
-        if entry.error.is_some() {
-            // The scan has reported it.
-            return self.row(&Entry { stored: None, ..entry.clone() });
+    /// The row of an entry that is not packed has its attributes all the same, if they can be queried.
+    fn fail(&mut self, entry: &mut Entry, error: &Error) -> Result<()> {
+        if entry.facts.mode.is_none()
+            && let Ok(facts) = self.reader.examine(entry)
+            && [FileType::Unknown, facts.kind].contains(&entry.facts.kind)
+        {
+            entry.facts = facts;
         }
-        let words = format!("{}: {}", error.operation(), error.reason());
-        let _ = (self.watch)(PackEvent::Failed(error));
-        self.row(&Entry { stored: None, error: Some(words), ..entry.clone() })
+        // An error that is there is of the scan, which has reported it.
+        if entry.error.is_none() {
+            entry.error = Some(format!("{}: {}", error.operation(), error.reason()));
+            let _ = (self.watch)(PackEvent::Failed(error));
+        }
+        entry.stored = None;
+        self.row(entry)
     }
 
     fn row(&mut self, entry: &Entry) -> Result<()> {
@@ -460,7 +468,7 @@ impl Work<'_> {
     /// These files are read on this thread: a chunk of their size would not fit into memory. Each name is
     /// checked to be a link to the first one still. If the first one cannot be read, the next name is tried
     /// as a file of its own.
-    fn large(&mut self, group: &[Entry]) -> Result<()> {
+    fn large(&mut self, group: Vec<Entry>) -> Result<()> {
         let mut first: Option<First> = None;
         // Places of these are in the shard, not in a chunk.
         let stored_at = |shard, header_offset, place: &Place| Stored {
@@ -470,8 +478,7 @@ impl Work<'_> {
             data_length: place.data_length,
             attributes_hash: place.attributes_hash,
         };
-        for entry in group {
-            let mut entry = entry.clone();
+        for mut entry in group {
             let mut link = Vec::new();
             if let Some(place) = self.reader.link(&mut entry, first.as_ref(), &mut link) {
                 // A link stays in the shard of its file, even if that becomes a little longer.
@@ -499,7 +506,7 @@ impl Work<'_> {
                         Unread::Failed(error) => error,
                         Unread::Changed | Unread::Large => self.reader.changing(&entry),
                     };
-                    self.fail(&entry, &error)?;
+                    self.fail(&mut entry, &error)?;
                 }
             }
         }
@@ -581,18 +588,21 @@ impl Work<'_> {
 
 /// Threads that read groups; the results come in the order in which they were sent.
 ///
-/// Threads take batches in turn, so the thread of a chunk follows from its number, and chunks come back in
-/// order without being sorted. `spare` are chunks whose memory is used again.
+/// Threads take batches in turn, so the thread of a batch follows from its number. A batch becomes one chunk or, because sizes are known
+/// only when files are opened, several, which come from the same thread in their order: nothing is sorted. `spare` are chunks whose
+/// memory is used again.
 struct Readers {
     threads: Vec<Reader>,
     /// Without threads, the caller's reads.
-    inline: Option<(Source, VecDeque<Chunk>)>,
+    inline: Option<(Source, VecDeque<Groups>)>,
     sent: usize,
     spare: Vec<Chunk>,
 }
 
+type Groups = std::vec::IntoIter<Vec<Entry>>;
+
 struct Reader {
-    tasks: Option<Sender<(Vec<Vec<Entry>>, Chunk)>>,
+    tasks: Option<Sender<(Groups, Chunk)>>,
     chunks: Receiver<Chunk>,
     handle: Option<JoinHandle<()>>,
 }
@@ -602,13 +612,17 @@ impl Readers {
         let mut readers = Self { threads: Vec::new(), inline: None, sent: 0, spare: Vec::new() };
         for _ in 0..threads {
             let mut source = Source::new(top)?;
-            let (tasks, tasks_out) = bounded::<(Vec<Vec<Entry>>, Chunk)>(1);
+            let (tasks, tasks_out) = bounded::<(Groups, Chunk)>(1);
             let (chunks_in, chunks) = bounded(1);
             let work = move || {
-                for (groups, mut chunk) in tasks_out {
-                    read(&mut source, groups, &mut chunk);
-                    if chunks_in.send(chunk).is_err() {
-                        return;
+                for (mut groups, chunk) in tasks_out {
+                    let mut spare = Some(chunk);
+                    while !groups.as_slice().is_empty() {
+                        let mut chunk = spare.take().unwrap_or_default();
+                        fill(&mut source, &mut groups, &mut chunk);
+                        if chunks_in.send(chunk).is_err() {
+                            return;
+                        }
                     }
                 }
             };
@@ -630,38 +644,53 @@ impl Readers {
     }
 
     fn send(&mut self, groups: Vec<Vec<Entry>>) -> usize {
-        let mut chunk = self.spare.pop().unwrap_or_default();
-        chunk.bytes.clear();
-        chunk.groups.clear();
-        if let Some((source, done)) = &mut self.inline {
-            read(source, groups, &mut chunk);
-            done.push_back(chunk);
+        let groups = groups.into_iter();
+        if let Some((_, waiting)) = &mut self.inline {
+            waiting.push_back(groups);
             return 0;
         }
         let thread = self.sent % self.threads.len();
         self.sent += 1;
         if let Some(tasks) = &self.threads[thread].tasks {
             // A thread that has ended is found when its chunk is taken.
-            let _ = tasks.send((groups, chunk));
+            let _ = tasks.send((groups, self.spare.pop().unwrap_or_default()));
         }
         thread
     }
 
+    /// The next chunk of the oldest batch of a thread.
     fn receive(&mut self, thread: usize) -> Result<Chunk> {
         let ended = || Error::new("pack", "".as_ref(), ErrorKind::Io, "a thread that reads has ended");
-        match &mut self.inline {
-            Some((_, done)) => done.pop_front().ok_or_else(ended),
-            None => self.threads[thread].chunks.recv().map_err(|_| ended()),
+        let Some((source, waiting)) = &mut self.inline else {
+            return self.threads[thread].chunks.recv().map_err(|_| ended());
+        };
+        let groups = waiting.front_mut().ok_or_else(ended)?;
+        let mut chunk = self.spare.pop().unwrap_or_default();
+        fill(source, groups, &mut chunk);
+        if chunk.is_last {
+            waiting.pop_front();
         }
+        Ok(chunk)
     }
 
     fn spare(&mut self, chunk: Chunk) {
-        self.spare.push(chunk);
+        if self.spare.len() < self.in_flight_max() {
+            self.spare.push(chunk);
+        }
     }
 }
 
-fn read(source: &mut Source, groups: Vec<Vec<Entry>>, chunk: &mut Chunk) {
-    groups.into_iter().for_each(|group| source.group(group, chunk));
+/// Reads groups until the chunk is full, or has files that are written in pieces.
+fn fill(source: &mut Source, groups: &mut Groups, chunk: &mut Chunk) {
+    chunk.bytes.clear();
+    chunk.groups.clear();
+    for group in groups.by_ref() {
+        source.group(group, chunk);
+        if chunk.bytes.len() >= CHUNK_BYTES || chunk.has_large() {
+            break;
+        }
+    }
+    chunk.is_last = groups.as_slice().is_empty();
 }
 
 impl Drop for Readers {

@@ -51,7 +51,7 @@ pub(crate) fn compare(
     let properties = by.iter().map(|name| property(name)).collect::<PyResult<Properties>>()?;
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
-    if paths.iter().all(|path| Inventory::is_at(&path.path)) {
+    if py.detach(|| paths.iter().all(|path| Inventory::is_at(&path.path))) {
         access.check_inventory(&paths[0].path)?;
     }
     let conditions = (!conditions.is_none()).then(|| Arc::new(conditions));

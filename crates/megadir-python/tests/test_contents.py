@@ -4,6 +4,7 @@ import datetime
 import hashlib
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -82,6 +83,10 @@ def test_a_rotten_file_is_no_change_and_is_found_by_the_package_and_the_command(
     with pytest.raises(megadir.RottenError, match=r"^'a/17': rotten.*restore") as caught:
         megadir.changes(inventory, verify="all")
     assert caught.value.verified.rotten == verified.rotten and kinds(caught.value.changes) == changed
+    assert caught.value.failures == ()
+    # From another process, without the stream.
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (copied.args, copied.verified, copied.changes) == (caught.value.args, caught.value.verified, None)
     with pytest.raises(megadir.RottenError, match="a/17") as caught:
         megadir.changes(os.fsencode(inventory), verify="all")
     assert caught.value.verified.rotten[0].path == b"a/17"
@@ -228,6 +233,9 @@ def test_wrong_arguments_of_reading_name_what_to_write(tree, tmp_path):
         for word in [True, 30, 0.5]:
             with pytest.raises(TypeError, match=f"^{name}: .* is no text"):
                 function(**{name: word})
+        for given in [{}, {"verify": "suspects"}]:
+            with pytest.raises(ValueError, match="^on_verified: nothing is verified"):
+                megadir.changes(inventory, on_verified=print, **given)
         for given in [{"read_rate": "1MB/s"}, {"read_threads": 2}]:
             with pytest.raises(ValueError, match=f'no contents are read: add {name}="all"'):
                 function(**{name: None}, **given)

@@ -12,25 +12,28 @@ use megadir::{
 
 /// Number of times that each existing path is returned. `meanwhile` runs after the first batch.
 fn walked(root: &Path, looks_again: bool, meanwhile: impl FnOnce()) -> BTreeMap<String, usize> {
-    walked_with(stat_backend("std").unwrap(), root, looks_again, meanwhile)
+    walked_with(Some(stat_backend("std").unwrap()), root, looks_again, meanwhile)
 }
 
 fn walked_with(
-    stat_backend: &'static dyn StatBackend,
+    stat_backend: Option<&'static dyn StatBackend>,
     root: &Path,
     looks_again: bool,
     meanwhile: impl FnOnce(),
 ) -> BTreeMap<String, usize> {
-    let examine = Some((stat_backend, StatMask::TYPE | StatMask::CHANGED | StatMask::SIZE));
+    let want = StatMask::TYPE | StatMask::CHANGED | StatMask::SIZE;
+    let examine = stat_backend.map(|backend| (backend, want));
     let options = WalkOptions { examine, looks_again, report_ends: true, ..WalkOptions::new(1) };
     let mut parts = Walk::parts(Dir::open(root).unwrap(), &options).unwrap();
     let (mut seen, mut ended, mut meanwhile) = (BTreeMap::new(), BTreeMap::new(), Some(meanwhile));
     while let Some(item) = parts[0].next_item() {
         match item {
             WalkItem::Batch { directory, batch, attributes } => {
-                assert_eq!(batch.len(), attributes.len());
+                assert_eq!(attributes.len(), if examine.is_some() { batch.len() } else { 0 });
                 let directory = directory.to_path_buf();
-                for (entry, _) in batch.entries().zip(attributes).filter(|(_, row)| !row.has_vanished()) {
+                let has_vanished =
+                    |index: usize| attributes.get(index).is_some_and(megadir::Attributes::has_vanished);
+                for (_, entry) in batch.entries().enumerate().filter(|(index, _)| !has_vanished(*index)) {
                     let path = directory.join(String::from_utf8(entry.name.to_vec()).unwrap());
                     let path = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
                     *seen.entry(path).or_insert(0) += 1;
@@ -62,6 +65,20 @@ fn directories_created_during_the_walk_are_returned_once_with_all_below() {
     for (prefix, count) in [("f", 100), ("g", 100), ("new", 40), ("d", 2)] {
         assert_eq!(seen.keys().filter(|path| path.starts_with(prefix)).count(), count, "{prefix}");
     }
+    assert!(seen.values().all(|times| *times == 1), "{seen:?}");
+}
+
+#[test]
+fn a_walk_without_attributes_lists_a_changed_directory_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path();
+    (0..100).for_each(|index| std::fs::write(root.join(format!("f{index}")), "x").unwrap());
+    let seen = walked_with(None, root, true, || {
+        (0..100).for_each(|index| {
+            std::fs::rename(root.join(format!("f{index}")), root.join(format!("g{index}"))).unwrap();
+        });
+    });
+    assert_eq!(seen.keys().filter(|path| path.starts_with('g')).count(), 100, "{seen:?}");
     assert!(seen.values().all(|times| *times == 1), "{seen:?}");
 }
 
@@ -127,7 +144,7 @@ fn names_that_vanish_before_they_are_examined_and_return_are_returned_with_all_b
         std::fs::remove_file(root.join("file")).unwrap();
         std::fs::remove_dir_all(root.join("directory")).unwrap();
     };
-    let seen = walked_with(hooked(remove), root, true, make);
+    let seen = walked_with(Some(hooked(remove)), root, true, make);
     let expected = ["directory", "directory/below", "file", "other"].map(|path| (path.to_owned(), 1));
     assert_eq!(seen, BTreeMap::from(expected));
 }
@@ -141,7 +158,7 @@ fn a_directory_that_is_a_file_when_it_is_examined_is_not_entered_when_it_is_one_
         std::fs::rename(root.join("directory"), root.join("moved")).unwrap();
         std::fs::write(root.join("directory"), "x").unwrap();
     };
-    let seen = walked_with(hooked(replace), root, true, || {
+    let seen = walked_with(Some(hooked(replace)), root, true, || {
         std::fs::remove_file(root.join("directory")).unwrap();
         std::fs::rename(root.join("moved"), root.join("directory")).unwrap();
     });

@@ -43,8 +43,8 @@ use std::time::SystemTime;
 use megadir::mount_traits::driver_of;
 use megadir::pace::Pace;
 use megadir::{
-    Conditions, Dir, Error, MountTraits, ReadAhead, Result, StatBackend, StatMask, TreeEvent, WalkOptions,
-    attribute_policy,
+    Conditions, Dir, Error, ErrorKind, MountTraits, ReadAhead, Result, StatBackend, StatMask, TreeEvent,
+    WalkOptions, attribute_policy,
 };
 
 pub(crate) use self::clock::{granule_ns, granule_of};
@@ -66,8 +66,8 @@ pub struct ScanOptions {
     pub threads_max: usize,
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
-    /// Query the attributes of entries. Without them a row has what a listing contains, the type and the inode number, and a row of a
-    /// file system that lists no types has the type [`megadir::FileType::Unknown`].
+    /// Query the attributes of entries. Without them a row has the type and the inode number of the listing, and neither `exclude` nor
+    /// `conditions` may be given, which need more.
     pub attributes: bool,
     /// Source of attributes; `None` chooses by file system.
     pub stat_backend: Option<&'static dyn StatBackend>,
@@ -159,6 +159,15 @@ pub fn scan(
     watch: &mut ScanWatch<'_>,
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
+    if !options.attributes && (options.conditions.is_some() || !options.exclude.is_empty()) {
+        let reason = "conditions and excluded files need attributes: set `attributes`";
+        return Err(Error::new(
+            "scan",
+            roots.first().map_or("".as_ref(), PathBuf::as_path),
+            ErrorKind::BadOption,
+            reason,
+        ));
+    }
     let mut run = Run::new(options);
     let opened: Vec<Dir> = roots.iter().map(Dir::open).collect::<Result<_>>()?;
     for (path, directory) in roots.iter().zip(opened) {

@@ -128,6 +128,13 @@ fn entries_without_contents_are_named_and_have_no_place() {
     assert!(failures.iter().any(|failure| failure.contains("socket")), "{failures:?}");
     let (_, problems) = verified(&pack, None);
     assert_eq!(problems.len(), 2, "{problems:?}");
+    let mut rows = PackIndex::open(&pack.join(INDEX)).unwrap();
+    let mut modes = Vec::new();
+    while let Some((row, _)) = rows.next_row().unwrap() {
+        modes.push((String::from_utf8_lossy(row.key.name).into_owned(), row.facts.mode.is_some()));
+    }
+    let all = ["", "file", "pipe", "socket"].map(|name| (name.to_owned(), true));
+    assert_eq!(modes, all, "entries that are not packed have their attributes");
     let (_, failures) = extracted(&pack, &copy);
     assert_eq!(failures.len(), 2, "{failures:?}");
     assert_eq!(fs::read(copy.join("file")).unwrap(), b"contents");

@@ -447,8 +447,8 @@ def changes(
     ``verify="suspects"`` decides suspects by the hashes in the inventory. ``verify="all"`` also reads every file again that ``scan(..., hash="all")``
     hashed, and ``verify="1/30"`` another thirtieth of them each day (UTC; ``"1/30@7"``: that of day 7). A file of the same size, times and
     inode number whose contents differ was changed by no program: it is rotten, which is no change and no row. Rotten files raise
-    :class:`RottenError`, before any other error, unless ``on_verified`` is given: that function is then called once, with a
-    :class:`Verified`. ``read_rate`` and ``read_threads`` are as for :func:`scan`.
+    :class:`RottenError` instead of other failures, which it has in ``failures`` unless ``on_error`` was called with them. If ``on_verified``
+    is given, that function is called once instead, with a :class:`Verified`. ``read_rate`` and ``read_threads`` are as for :func:`scan`.
 
     >>> import pathlib
     >>> _ = megadir.scan("photos", "photos.parquet")
@@ -457,6 +457,9 @@ def changes(
     >>> {'kind': 'added', 'path': 'c.jpg'} in changes.to_pylist()
     True
     """
+    if on_verified is not None and verify in (None, "suspects"):
+        msg = "on_verified: nothing is verified without verify='all' or a share such as verify='1/30'"
+        raise ValueError(msg)
     reading = (verify, read_rate, read_threads)
     with _progress.during(progress) as function:
         answer = _megadir.changes(inventory, path, any_root, reading, function, {**conditions})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Union
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ._megadir import Stream, _Changes, _OnError
 
@@ -61,13 +61,25 @@ class Verified(NamedTuple):
 class RottenError(ValueError):
     """Contents of files are rotten: no program changed them.
 
-    ``verified`` has the files and the numbers, ``changes`` the stream that the function would have returned.
+    ``verified`` has the files and the numbers, ``changes`` the stream that the function would have returned; ``None`` if the reading of
+    contents ended early, or if the exception comes from another process. ``failures`` are those that ``on_error`` was not called with.
     """
 
-    def __init__(self, message: str, verified: Verified, changes: Stream) -> None:
+    def __init__(
+        self,
+        message: str,
+        verified: Verified,
+        changes: Optional[Stream] = None,
+        failures: Sequence[BaseException] = (),
+    ) -> None:
         super().__init__(message)
         self.verified = verified
         self.changes = changes
+        self.failures = tuple(failures)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A stream reads from memory of this process.
+        return (type(self), (self.args[0], self.verified, None, self.failures))
 
 
 def settled(
@@ -79,7 +91,11 @@ def settled(
     changes, found, failures, ended = answer
     if found is not None:
         verified = Verified([Rotten(*file) for file in found[0]], *found[1:])
-        error = _error(verified, changes)
+        left = failures if on_error is None else []
+        error = _error(verified, changes if ended is None else None, left)
+        if error is not None and on_verified is None and on_error is not None:
+            for failure in failures:
+                on_error(failure)
         if on_verified is not None:
             on_verified(verified)
         elif error is not None and (ended is None or isinstance(ended, Exception)):
@@ -96,11 +112,13 @@ def settled(
     return changes
 
 
-def _error(verified: Verified, changes: Stream) -> Optional[RottenError]:
+def _error(
+    verified: Verified, changes: Optional[Stream], failures: Sequence[BaseException]
+) -> Optional[RottenError]:
     if not verified.rotten:
         return None
     path, others = verified.rotten[0].path, len(verified.rotten) - 1
     name = path.decode(errors="backslashreplace") if isinstance(path, bytes) else path
     more = f" and {others} more" if others else ""
     message = f"{name!r}{more}: rotten, contents differ although size and times are equal; restore from a backup"
-    return RottenError(message, verified, changes)
+    return RottenError(message, verified, changes, failures)

@@ -82,7 +82,7 @@ pub struct WalkOptions {
     pub read_ahead: ReadAhead,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub report_ends: bool,
-    /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
+    /// List directories again that changed while they were read, until a listing has no new name, unless attributes come with the listing. Entries
     /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of the directories that are read, at most
     /// 32 MB in a walk: directories that get none are listed once. Space doubles, so that one directory alone gets too large
     /// for it somewhere between two and four million entries.

@@ -368,7 +368,7 @@ impl<C: WalkContext> Worker<C> {
         let place = self.options.conditions.as_ref().map(|conditions| conditions.place(below));
         let place = place.unwrap_or_default();
         // The other entries of a range are in other walks; attributes that come with a listing belong to its batches.
-        let is_listed = self.options.examine.is_none_or(|(stat_backend, _)| stat_backend.is_listed());
+        let is_listed = self.options.examine.is_some_and(|(stat_backend, _)| stat_backend.is_listed());
         let looks_again = self.options.looks_again && !is_range && !is_listed;
         let again = looks_again.then(|| Again::new(&directory.dir, changed, &self.queue.names_held));
         let frame = Frame {
