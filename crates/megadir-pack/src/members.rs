@@ -5,7 +5,7 @@
 //!                                                           path?     SHA-256?
 //! ```
 //!
-//! Paths are not kept, so a file takes about 72 bytes of memory, whatever the length of its path. The path in the headers decides between paths with
+//! Paths are not kept, so a file takes about 75 bytes of memory, whatever the length of its path. The path in the headers decides between paths with
 //! the same hash. Index and shards may be hostile: every place is checked against the length of its shard before memory is taken for it.
 
 use std::fs::File;
@@ -26,6 +26,8 @@ use crate::read::{Fault, Pack, open_shard, unread};
 
 /// Shards that are open at once; a process may have few descriptors.
 const OPEN_MAX: usize = 128;
+/// Records of a range of hashes, on average.
+const RANGE_RECORDS: usize = 4;
 /// Headers of a member that needs no more room than this are read without taking memory for them.
 const HEADERS_BYTES: usize = 4096;
 /// Longer than any headers of a member: its records have a limit of their own.
@@ -46,6 +48,9 @@ pub struct Members {
     is_hashed: bool,
     /// Ascending by hash.
     records: Vec<Record>,
+    /// First record of each range of hashes, and the number of records: a search among all of a million records would wait a dozen times
+    /// for memory that is in no cache.
+    starts: Vec<usize>,
     /// Each has a shard whose number has this remainder.
     open: Vec<Slot>,
 }
@@ -68,6 +73,11 @@ struct Record {
 
 /// Memory that a file takes, bytes, as the pages have it.
 const _: () = assert!(size_of::<Record>() == 72);
+
+/// Number of the range of a hash, by its leading bits.
+fn range_of(hash: u64, bits: u32) -> usize {
+    hash.checked_shr(u64::BITS - bits).unwrap_or(0) as usize
+}
 
 /// Where the contents of a file are, for callers that read parts of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +112,7 @@ impl Members {
             mask,
             is_hashed: true,
             records: Vec::new(),
+            starts: Vec::new(),
             open: (0..OPEN_MAX).map(|_| RwLock::new(None)).collect(),
             index: index_path(path),
         };
@@ -125,7 +136,20 @@ impl Members {
         self.records.shrink_to_fit();
         // With equal hashes in the order of the shards, so that the same search always takes the same reads.
         self.records.sort_unstable_by_key(|record| (record.hash, record.shard, record.header_offset));
+        self.find_starts();
         Ok(())
+    }
+
+    /// Hashes are evenly distributed, so each of as many ranges of equal width has a few records.
+    fn find_starts(&mut self) {
+        let ranges = (self.records.len() / RANGE_RECORDS).next_power_of_two();
+        self.starts = Vec::with_capacity(ranges + 1);
+        let bits = ranges.trailing_zeros();
+        for (at, record) in self.records.iter().enumerate() {
+            let range = range_of(record.hash, bits);
+            self.starts.resize(self.starts.len().max(range + 1), at);
+        }
+        self.starts.resize(ranges + 1, self.records.len());
     }
 
     /// Number of files; each name of a file with several counts.
@@ -230,7 +254,9 @@ impl Members {
 
     fn records_of(&self, path: &[u8]) -> impl Iterator<Item = &Record> {
         let hash = self.hash(path);
-        let first = self.records.partition_point(|record| record.hash < hash);
+        let range = range_of(hash, (self.starts.len() - 1).trailing_zeros());
+        let (start, end) = (self.starts[range], self.starts[range + 1]);
+        let first = start + self.records[start..end].partition_point(|record| record.hash < hash);
         self.records[first..].iter().take_while(move |record| record.hash == hash)
     }
 
