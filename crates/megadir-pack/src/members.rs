@@ -5,7 +5,7 @@
 //!                                                           path?     SHA-256?
 //! ```
 //!
-//! Paths are not kept, so a file takes about 75 bytes of memory, whatever the length of its path. The path in the headers decides between paths with
+//! Paths are not kept, so a file takes about 72 bytes of memory, whatever the length of its path. The path in the headers decides between paths with
 //! the same hash. Index and shards may be hostile: every place is checked against the length of its shard before memory is taken for it.
 
 use std::fs::File;

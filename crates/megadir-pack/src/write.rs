@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Dir, Error, ErrorKind, FileType, Result, TreeEvent};
@@ -599,7 +600,11 @@ struct Readers {
     spare: Vec<Chunk>,
 }
 
-type Groups = std::vec::IntoIter<Vec<Entry>>;
+/// Groups of a batch that are still to be read.
+struct Groups {
+    rest: std::vec::IntoIter<Vec<Entry>>,
+    is_begun: bool,
+}
 
 struct Reader {
     tasks: Option<Sender<(Groups, Chunk)>>,
@@ -617,7 +622,7 @@ impl Readers {
             let work = move || {
                 for (mut groups, chunk) in tasks_out {
                     let mut spare = Some(chunk);
-                    while !groups.as_slice().is_empty() {
+                    while groups.rest.len() > 0 {
                         let mut chunk = spare.take().unwrap_or_default();
                         fill(&mut source, &mut groups, &mut chunk);
                         if chunks_in.send(chunk).is_err() {
@@ -644,7 +649,7 @@ impl Readers {
     }
 
     fn send(&mut self, groups: Vec<Vec<Entry>>) -> usize {
-        let groups = groups.into_iter();
+        let groups = Groups { rest: groups.into_iter(), is_begun: false };
         if let Some((_, waiting)) = &mut self.inline {
             waiting.push_back(groups);
             return 0;
@@ -684,13 +689,18 @@ impl Readers {
 fn fill(source: &mut Source, groups: &mut Groups, chunk: &mut Chunk) {
     chunk.bytes.clear();
     chunk.groups.clear();
-    for group in groups.by_ref() {
+    let (begun, before) = (Instant::now(), groups.rest.len());
+    if !std::mem::replace(&mut groups.is_begun, true) {
+        source.read_ahead(groups.rest.as_slice());
+    }
+    for group in groups.rest.by_ref() {
         source.group(group, chunk);
         if chunk.bytes.len() >= CHUNK_BYTES || chunk.has_large() {
             break;
         }
     }
-    chunk.is_last = groups.as_slice().is_empty();
+    source.chunk_took(begun.elapsed(), before - groups.rest.len());
+    chunk.is_last = groups.rest.len() == 0;
 }
 
 impl Drop for Readers {

@@ -166,7 +166,7 @@ class Pack(Mapping[str, bytes]):
 
 
 def open(path: _Path, *, check: bool = True) -> Pack:
-    """Open a pack by its directory or its ``index.parquet``. The index is read once; each file then takes about 75 bytes of memory.
+    """Open a pack by its directory or its ``index.parquet``. The index is read once; each file then takes about 72 bytes of memory.
 
     ``check=False`` is for a pack that was verified: contents are not compared with their SHA-256, which takes most of the time of a read that does
     not wait for the disk. Headers and places still are.
