@@ -6,7 +6,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use megadir::{Dir, Error, ErrorKind, FileType, Result, Time, names};
 use megadir_inventory::{ContentHash, Facts, Root, nanoseconds};
@@ -25,10 +25,12 @@ const CHUNK_BYTES_MAX: usize = 4 << 20;
 pub(crate) const TRIES: u32 = 3;
 /// Longer than the tick of any kernel (10 ms at most); file systems with whole seconds have more.
 const SETTLED: Duration = Duration::from_millis(25);
-/// A chunk that takes this long for each file waits for the device: the next batch is read ahead.
+/// Files that take this long each wait for the device: those that follow are read ahead.
 const WAITS: Duration = Duration::from_micros(50);
 /// Reading ahead ends with a chunk that takes less than this for each file: its files were cached.
 const CACHED: Duration = Duration::from_micros(25);
+/// So many files are read before that is known.
+const PROBED: usize = 8;
 const AHEAD_BYTES: u64 = 128 << 10;
 const XATTRS_BYTES_MAX: usize = 16 << 20;
 
@@ -127,12 +129,17 @@ impl Source {
         Ok(Self { below: Below::new(top.again()?), settled: SETTLED.max(granule), mount, waits: false })
     }
 
-    /// Has the device read the files of a batch, all at once, if the last batch waited for it. One file after the other, a rotating disk turns
-    /// half a revolution for each, even in the order in which they lie on it. Only a hint: errors are met when the file is read.
-    pub(crate) fn read_ahead(&mut self, groups: &[Vec<Entry>]) {
-        if !self.waits {
-            return;
+    /// `true` if reads wait for the device: those of the last chunk did, or the first [`PROBED`] groups of this one.
+    pub(crate) fn waits(&mut self, begun: &Instant, groups: usize) -> bool {
+        if groups == PROBED {
+            self.waits = begun.elapsed() > WAITS * PROBED as u32;
         }
+        self.waits
+    }
+
+    /// Has the device read files all at once. One file after the other, by two threads, a rotating disk turns half a revolution for each,
+    /// even in the order in which they lie on it. Only a hint: errors are met when a file is read.
+    pub(crate) fn read_ahead(&mut self, groups: &[Vec<Entry>]) {
         let names = groups.iter().filter_map(|group| group.first());
         for entry in names.filter(|entry| entry.facts.kind == FileType::File) {
             let Ok(directory) = self.below.directory(&entry.parent) else { continue };
@@ -513,4 +520,30 @@ fn status(directory: impl AsFd, name: &[u8], flags: AtFlags) -> rustix::io::Resu
 /// Path for messages.
 pub(crate) fn shown(top: &Path, path: &[u8]) -> PathBuf {
     names::to_os(path).map_or_else(|_| top.to_owned(), |path| top.join(&*path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use megadir::Dir;
+
+    use super::{PROBED, Source};
+
+    #[test]
+    fn files_are_read_ahead_while_reads_wait_for_the_device() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut source = Source::new(&Dir::open(directory.path()).unwrap()).unwrap();
+        let now = || Instant::now() + Duration::from_secs(60);
+        assert!(!source.waits(&now(), 0));
+        assert!(!source.waits(&now(), PROBED), "no time has passed");
+        source.chunk_took(Duration::from_millis(1), 10);
+        assert!(source.waits(&now(), 0), "100 \u{b5}s a file");
+        source.chunk_took(Duration::from_micros(300), 10);
+        assert!(source.waits(&now(), 0), "30 \u{b5}s a file, read ahead");
+        source.chunk_took(Duration::from_micros(200), 10);
+        assert!(!source.waits(&now(), 0), "20 \u{b5}s a file: they were cached");
+        source.chunk_took(Duration::from_micros(300), 10);
+        assert!(!source.waits(&now(), 0), "30 \u{b5}s a file, not read ahead");
+    }
 }

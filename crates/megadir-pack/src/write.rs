@@ -603,7 +603,7 @@ struct Readers {
 /// Groups of a batch that are still to be read.
 struct Groups {
     rest: std::vec::IntoIter<Vec<Entry>>,
-    is_begun: bool,
+    is_ahead: bool,
 }
 
 struct Reader {
@@ -649,7 +649,7 @@ impl Readers {
     }
 
     fn send(&mut self, groups: Vec<Vec<Entry>>) -> usize {
-        let groups = Groups { rest: groups.into_iter(), is_begun: false };
+        let groups = Groups { rest: groups.into_iter(), is_ahead: false };
         if let Some((_, waiting)) = &mut self.inline {
             waiting.push_back(groups);
             return 0;
@@ -685,15 +685,18 @@ impl Readers {
     }
 }
 
-/// Reads groups until the chunk is full, or has files that are written in pieces.
+/// Reads groups until the chunk is full, or has files that are written in pieces. If the first few wait for the device, the others are
+/// read ahead.
 fn fill(source: &mut Source, groups: &mut Groups, chunk: &mut Chunk) {
     chunk.bytes.clear();
     chunk.groups.clear();
     let (begun, before) = (Instant::now(), groups.rest.len());
-    if !std::mem::replace(&mut groups.is_begun, true) {
-        source.read_ahead(groups.rest.as_slice());
-    }
-    for group in groups.rest.by_ref() {
+    loop {
+        if !groups.is_ahead && source.waits(&begun, before - groups.rest.len()) {
+            groups.is_ahead = true;
+            source.read_ahead(groups.rest.as_slice());
+        }
+        let Some(group) = groups.rest.next() else { break };
         source.group(group, chunk);
         if chunk.bytes.len() >= CHUNK_BYTES || chunk.has_large() {
             break;
