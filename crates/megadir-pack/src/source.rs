@@ -29,7 +29,7 @@ const SETTLED: Duration = Duration::from_millis(25);
 const WAITS: Duration = Duration::from_micros(50);
 /// Reading ahead ends with a chunk that takes less than this for each file: its files were cached.
 const CACHED: Duration = Duration::from_micros(25);
-/// So many files are read before that is known.
+/// Number of files that are read before that is known.
 const PROBED: usize = 8;
 const AHEAD_BYTES: u64 = 128 << 10;
 const XATTRS_BYTES_MAX: usize = 16 << 20;
