@@ -143,8 +143,10 @@ impl Source {
         let names = groups.iter().filter_map(|group| group.first());
         for entry in names.filter(|entry| entry.facts.kind == FileType::File) {
             let Ok(directory) = self.below.directory(&entry.parent) else { continue };
-            let flags = OPEN | OFlags::NOATIME;
-            let Ok(file) = openat(directory, &entry.name[..], flags, Mode::empty()) else { continue };
+            let open = |flags| openat(directory, &entry.name[..], flags, Mode::empty());
+            // Only its owner may ask for that; a file that is not read keeps its access time anyway.
+            let opened = open(OPEN | OFlags::NOATIME).or_else(|_| open(OPEN));
+            let Ok(file) = opened else { continue };
             let length = std::num::NonZeroU64::new(AHEAD_BYTES);
             let _ = rustix::fs::fadvise(&file, 0, length, rustix::fs::Advice::WillNeed);
         }

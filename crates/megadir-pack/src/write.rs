@@ -333,20 +333,23 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Hands the batch to the next thread. If all have enough to do, the oldest chunk is written first, which
+    /// Hands the batch to the next thread. If all have enough to do, the oldest batch is written first, which
     /// bounds the memory and keeps the order.
     fn send(&mut self) -> Result<ControlFlow<()>> {
         let groups = std::mem::take(&mut self.batch).groups;
         if groups.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        let mut flow = ControlFlow::Continue(());
         if self.ready.len() == self.readers.in_flight_max() {
-            flow = self.take()?;
+            let flow = self.take()?;
+            if flow.is_break() {
+                // The rest of that batch is not taken: its thread may wait with it, and would take no other.
+                return Ok(flow);
+            }
         }
         let thread = self.readers.send(groups);
         self.ready.push_back(thread);
-        Ok(flow)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Writes the chunks of the oldest batch. A file that is written in pieces ends its chunk, so `watch` is called after each.

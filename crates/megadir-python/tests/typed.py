@@ -51,7 +51,7 @@ def uses() -> None:
         megadir.changes("b.parquet", verify="all")
     except megadir.RottenError as rotten:
         paths: list[Union[str, bytes]] = [file.path for file in rotten.verified.rotten]
-        rest: megadir.Stream = rotten.changes
+        rest: Optional[megadir.Stream] = rotten.changes
     files: megadir.Files = megadir.files(pathlib.Path("photos"), match="*.jpg", inventory="inventory.parquet")
     sizes_of: list[tuple[str, Optional[int]]] = list(zip(files.paths, files.sizes))
     system = megadir.fsspec.MegadirFileSystem(inventory="inventory.parquet", root=pathlib.Path("photos"))

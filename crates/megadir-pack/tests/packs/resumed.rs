@@ -34,6 +34,24 @@ fn stopped(source: &Path, destination: &Path, after: u64) -> usize {
     names.filter(|name| name.as_encoded_bytes().ends_with(b".tar")).count()
 }
 
+/// The thread that reads waits with the other chunks of its batch when the pack stops.
+#[test]
+fn a_stop_within_a_batch_of_many_chunks_ends_the_pack() {
+    let directory = TempDir::new().unwrap();
+    let (source, pack) = (directory.path().join("source"), directory.path().join("pack"));
+    fs::create_dir(&source).unwrap();
+    for number in 0..1500 {
+        fs::write(source.join(format!("file-{number:05}")), vec![number as u8; 20_000]).unwrap();
+    }
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    let tree = source.clone();
+    std::thread::spawn(move || {
+        stopped(&tree, &pack, 1);
+        ended.send(()).unwrap();
+    });
+    has_ended.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+}
+
 #[test]
 fn finished_shards_of_an_interrupted_pack_are_kept() {
     let directory = TempDir::new().unwrap();

@@ -89,26 +89,29 @@ def settled(
 ) -> Stream:
     """Report rotten files before failures: a caller that copies what changed must not copy them."""
     changes, found, failures, ended = answer
+    error = None
     if found is not None:
         verified = Verified([Rotten(*file) for file in found[0]], *found[1:])
-        left = failures if on_error is None else []
-        error = _error(verified, changes if ended is None else None, left)
-        if error is not None and on_verified is None and on_error is not None:
-            for failure in failures:
-                on_error(failure)
         if on_verified is not None:
             on_verified(verified)
-        elif error is not None and (ended is None or isinstance(ended, Exception)):
-            raise error from ended
-        elif ended is not None:
-            # Ctrl-C stays Ctrl-C; its traceback has the rotten files.
-            raise ended from error
+        else:
+            left = failures if on_error is None else []
+            error = _error(verified, changes if ended is None else None, left)
+    try:
+        if on_error is not None:
+            for failure in failures:
+                on_error(failure)
+    except Exception as raised:
+        if error is None:
+            raise
+        raise error from raised
+    if error is not None and (ended is None or isinstance(ended, Exception)):
+        raise error from ended
     if ended is not None:
-        raise ended
-    for failure in failures:
-        if on_error is None:
-            raise failure
-        on_error(failure)
+        # Ctrl-C stays Ctrl-C; its traceback has the rotten files.
+        raise ended from error
+    if failures and on_error is None:
+        raise failures[0]
     return changes
 
 

@@ -345,8 +345,8 @@ impl<C: WalkContext> Worker<C> {
 
     fn push(&mut self, opened: Opened<C>, inode: Option<u64>, changed: Option<Time>) -> Result<()> {
         // Decides how the directory is read: a range of it, in a divided task; with the attributes that come
-        // with the listing; or by getdents with the buffer of the reader before. Only a whole directory whose
-        // attributes are read one by one is looked at again, since only then is it known which names are new.
+        // with the listing; or by getdents with the buffer of the reader before. A directory whose attributes
+        // come with the listing is not looked at again, since they belong to the batches of the first look.
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let range = match &mut self.early {
