@@ -205,6 +205,8 @@ pub fn leftovers(remove: bool) -> (Vec<String>, Vec<(String, String)>) {
                 (false, false) => removed.push(path),
                 (false, true) => match std::fs::write(format!("{CONTROL}/hot_remove"), number.to_string()) {
                     Ok(()) => removed.push(path),
+                    // Its keeper has removed it since the look.
+                    Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
                     Err(error) => {
                         left.push((path, words(&error)));
                         continue;
