@@ -19,6 +19,27 @@ def make_ext4(scratch: pathlib.Path) -> pathlib.Path:
     return mount
 
 
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="drops privileges")
+
+
+def holds_for_an_ordinary_user(path: pathlib.Path, check) -> bool:
+    """Call ``check`` in a child that gives up root's rights, which may read everything. It may search the directories above ``path``."""
+    for directory in path.parents:
+        if not directory.stat().st_mode & 0o001:
+            directory.chmod(directory.stat().st_mode | 0o011)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            check()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
 @pytest.fixture(scope="session", params=["tmpfs", "ext4"])
 def file_system(request):
     """Empty directory on a file system."""

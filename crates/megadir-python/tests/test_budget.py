@@ -9,6 +9,7 @@ import time
 
 import megadir
 import pytest
+from conftest import holds_for_an_ordinary_user, needs_root
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "megadir")
 SECOND_NS = 10**9
@@ -162,36 +163,24 @@ def test_a_budget_is_for_a_directory_that_may_be_removed(cache, monkeypatch):
     assert len(left(cache)) == 12
 
 
+@needs_root
 def test_what_could_not_be_read_is_a_failure(cache):
-    """By an ordinary user: root may read everything."""
-    if os.getuid() != 0:
-        pytest.skip("drops privileges")
-    for directory in [*cache.parents]:
-        if not directory.stat().st_mode & 0o001:
-            directory.chmod(directory.stat().st_mode | 0o011)
     for directory, _, _ in os.walk(cache):
         os.chown(directory, 65534, 65534)
     (cache / "d1").chmod(0)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.setgid(65534)
-            os.setuid(65534)
-            errors = []
-            removed = megadir.remove(cache, keep_within="2 files", on_error=errors.append)
-            assert [type(error) for error in errors] == [PermissionError] and errors[0].filename.endswith("/d1")
-            assert (removed.entries, removed.failures, removed.complete) == (7, 1, False)
-            assert (removed.budget.now, removed.budget.unread, removed.budget.is_met) == (2, 1, False)
-            try:
-                megadir.remove(cache, keep_within="2 files")
-            except PermissionError:
-                code = 0
-        finally:
-            os._exit(code)
-    status = os.waitpid(child, 0)[1]
+
+    def check():
+        errors = []
+        removed = megadir.remove(cache, keep_within="2 files", on_error=errors.append)
+        assert [type(error) for error in errors] == [PermissionError] and errors[0].filename.endswith("/d1")
+        assert (removed.entries, removed.failures, removed.complete) == (7, 1, False)
+        assert (removed.budget.now, removed.budget.unread, removed.budget.is_met) == (2, 1, False)
+        with pytest.raises(PermissionError):
+            megadir.remove(cache, keep_within="2 files")
+
+    holds = holds_for_an_ordinary_user(cache, check)
     (cache / "d1").chmod(0o755)
-    assert status == 0 and len(left(cache)) == 5
+    assert holds and len(left(cache)) == 5
 
 
 def test_an_exception_of_the_progress_ends_the_removal(place):

@@ -9,6 +9,7 @@ import sys
 import megadir
 import pyarrow
 import pytest
+from conftest import holds_for_an_ordinary_user, needs_root
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "megadir")
 
@@ -97,31 +98,20 @@ def test_wrong_arguments_of_a_comparison(copied, tmp_path):
         megadir.compare(tree, copy, exclude="")
 
 
+@needs_root
 def test_what_could_not_be_read_is_a_row_and_makes_it_incomplete(copied):
-    """By an ordinary user: root may read everything."""
-    if os.getuid() != 0:
-        pytest.skip("drops privileges")
     tree, copy = copied
-    for directory in tree.parents:
-        if not directory.stat().st_mode & 0o001:
-            directory.chmod(directory.stat().st_mode | 0o011)
     (copy / "a" / "b").chmod(0)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.setgid(65534)
-            os.setuid(65534)
-            compared = megadir.compare(tree, copy)
-            (row,) = rows(compared)
-            assert (row["kind"], row["path"], row["side"]) == ("unreadable", "a/b", "b") and "ermission" in row["error"]
-            assert not compared.complete and (compared.missing, compared.unreadable, compared.below_unread) == (0, 1, 1)
-            code = 0
-        finally:
-            os._exit(code)
-    status = os.waitpid(child, 0)[1]
+
+    def check():
+        compared = megadir.compare(tree, copy)
+        (row,) = rows(compared)
+        assert (row["kind"], row["path"], row["side"]) == ("unreadable", "a/b", "b") and "ermission" in row["error"]
+        assert not compared.complete and (compared.missing, compared.unreadable, compared.below_unread) == (0, 1, 1)
+
+    holds = holds_for_an_ordinary_user(tree, check)
     (copy / "a" / "b").chmod(0o755)
-    assert status == 0
+    assert holds
 
 
 def test_progress_counts_both_sides_and_its_exception_is_raised(copied):

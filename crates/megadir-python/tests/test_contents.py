@@ -14,7 +14,7 @@ import megadir
 import pyarrow
 import pyarrow.parquet
 import pytest
-from conftest import make_ext4
+from conftest import holds_for_an_ordinary_user, make_ext4, needs_root
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "megadir")
 # A scan begins later than the last change by more than a tick, so that no file is a suspect.
@@ -250,37 +250,26 @@ def test_the_rate_limits_reading(place, tmp_path):
     assert time.monotonic() - begun > 0.3
 
 
+@needs_root
 def test_unreadable_contents_are_counted_and_reported(place, tmp_path):
-    """By an ordinary user: root may read everything."""
-    if os.getuid() != 0:
-        pytest.skip("drops privileges")
     tree, out = place / "tree", place / "out"
     tree.mkdir()
     out.mkdir(mode=0o777)
     out.chmod(0o777)
-    for directory in [*place.parents, place]:
-        if not os.stat(directory).st_mode & 0o001 and directory.stat().st_uid == 0:
-            directory.chmod(directory.stat().st_mode | 0o011)
     (tree / "secret").write_bytes(b"secret")
     (tree / "secret").chmod(0)
     (tree / "open").write_bytes(b"open")
     time.sleep(SETTLE_S)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.setgid(65534)
-            os.setuid(65534)
-            errors = []
-            scanned = megadir.scan(tree, out / "out.parquet", hash="all", on_error=errors.append)
-            assert (scanned.hashes.hashed, scanned.hashes.unreadable) == (1, 1), scanned
-            assert [type(error) for error in errors] == [PermissionError]
-            assert pathlib.Path(os.fsdecode(errors[0].filename)).name == "secret"
-            assert megadir.scan(tree, out / "out.parquet", hash="all").hashes == (0, 1, 0, 1, 0)
-            code = 0
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def check():
+        errors = []
+        scanned = megadir.scan(tree, out / "out.parquet", hash="all", on_error=errors.append)
+        assert (scanned.hashes.hashed, scanned.hashes.unreadable) == (1, 1), scanned
+        assert [type(error) for error in errors] == [PermissionError]
+        assert pathlib.Path(os.fsdecode(errors[0].filename)).name == "secret"
+        assert megadir.scan(tree, out / "out.parquet", hash="all").hashes == (0, 1, 0, 1, 0)
+
+    assert holds_for_an_ordinary_user(tree, check)
 
 
 def test_a_scan_that_was_interrupted_keeps_its_hashes(place, tmp_path):
