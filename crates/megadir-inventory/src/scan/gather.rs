@@ -119,8 +119,14 @@ impl<'o> Gather<'o> {
         let conditions = options.conditions.as_deref();
         let place = conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (index, entry) in batch.entries().enumerate() {
-            let listed = Attributes { inode: entry.inode, have: StatMask::INODE, ..Attributes::NOTHING };
-            let attributes = if options.attributes { &attributes[index] } else { &listed };
+            let listed;
+            let attributes = match attributes.get(index) {
+                Some(attributes) => attributes,
+                None => {
+                    listed = Attributes { inode: entry.inode, have: StatMask::INODE, ..Attributes::NOTHING };
+                    &listed
+                }
+            };
             // The walk does not enter a directory that has no row.
             if attributes.has_vanished() {
                 continue;
