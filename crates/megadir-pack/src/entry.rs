@@ -65,8 +65,8 @@ impl Entry {
         slashes + u64::from(!self.parent.is_empty()) + u64::from(!self.name.is_empty())
     }
 
-    /// Appends to `key`, so that its memory can be used again: this runs for each entry.
-    pub(crate) fn order_key(&self, origin: Origin, key: &mut Vec<u8>) {
+    /// Appends to `key`.
+    fn order_key(&self, origin: Origin, key: &mut Vec<u8>) {
         let is_directory = self.is_directory();
         let rank = match is_directory {
             // What is in a directory comes before it: then tar makes nothing in one that has its times and mode.
@@ -83,14 +83,14 @@ impl Entry {
     }
 
     /// Appends to `key`.
-    pub(crate) fn path_key(&self, key: &mut Vec<u8>) {
+    fn path_key(&self, key: &mut Vec<u8>) {
         for part in [&self.parent[..], b"\0", &self.name] {
             key.extend_from_slice(part);
         }
     }
 
     /// Appends to `item`.
-    pub(crate) fn item(&self, item: &mut Vec<u8>) {
+    fn item(&self, item: &mut Vec<u8>) {
         let Self { facts, stored, error, .. } = self;
         let start = item.len();
         item.extend_from_slice(&[facts.kind as u8, 0, 0]);
@@ -149,6 +149,36 @@ impl Entry {
         };
         let error = if rest.is_empty() { None } else { Some(std::str::from_utf8(rest).ok()?.to_owned()) };
         Some(Self { parent, name, facts, stored, error })
+    }
+}
+
+/// Key and item of an entry, for a sort or a journal. This runs for each entry, so the memory is used again.
+#[derive(Default)]
+pub(crate) struct Bytes {
+    key: Vec<u8>,
+    item: Vec<u8>,
+}
+
+impl Bytes {
+    /// In the order of inodes.
+    pub(crate) fn in_order(&mut self, entry: &Entry, origin: Origin) -> (&[u8], &[u8]) {
+        self.begin(b"", entry);
+        entry.order_key(origin, &mut self.key);
+        (&self.key, &self.item)
+    }
+
+    /// In the order of paths, among those with the same `prefix`.
+    pub(crate) fn by_path(&mut self, prefix: &[u8], entry: &Entry) -> (&[u8], &[u8]) {
+        self.begin(prefix, entry);
+        entry.path_key(&mut self.key);
+        (&self.key, &self.item)
+    }
+
+    fn begin(&mut self, prefix: &[u8], entry: &Entry) {
+        self.key.clear();
+        self.key.extend_from_slice(prefix);
+        self.item.clear();
+        entry.item(&mut self.item);
     }
 }
 

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::below::Below;
-use crate::entry::{Entry, not_an_entry};
+use crate::entry::{Bytes, Entry, not_an_entry};
 use crate::layout::index_path;
 use crate::member::{Attributes, MemberKind};
 use crate::read::{OpenShards, Pack};
@@ -150,7 +150,7 @@ impl Work<'_> {
         let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut files = Sorter::new(SORT_BYTES, std::env::temp_dir());
         let mut selection = Selection::new(options.conditions);
-        let mut rows = PackIndex::open(index)?;
+        let (mut rows, mut bytes) = (PackIndex::open(index)?, Bytes::default());
         while let Some((row, stored)) = rows.next_row()? {
             if !selection.has(&row) {
                 continue;
@@ -168,10 +168,8 @@ impl Work<'_> {
                     }
                 }
                 (false, Some(stored)) => {
-                    let (mut key, mut item) = (place_key(&stored).to_vec(), Vec::new());
-                    entry.path_key(&mut key);
-                    entry.item(&mut item);
-                    files.add(&key, &item).map_err(spill)?;
+                    let (key, item) = bytes.by_path(&place_key(&stored), &entry);
+                    files.add(key, item).map_err(spill)?;
                 }
                 (false, None) => {
                     let reason = entry.error.as_deref().unwrap_or("its row has no place");
@@ -189,16 +187,14 @@ impl Work<'_> {
     fn directories(&mut self, index: &Path) -> Result<Sorter> {
         let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut sorter = Sorter::new(SORT_BYTES, std::env::temp_dir());
-        let mut rows = PackIndex::open(index)?;
+        let (mut rows, mut bytes) = (PackIndex::open(index)?, Bytes::default());
         while let Some((row, stored)) = rows.next_row()? {
             let entry = Entry::of(&row, stored);
             if !entry.is_directory() {
                 continue;
             }
-            let (mut key, mut item) = ((u64::MAX - entry.depth()).to_be_bytes().to_vec(), Vec::new());
-            entry.path_key(&mut key);
-            entry.item(&mut item);
-            sorter.add(&key, &item).map_err(spill)?;
+            let (key, item) = bytes.by_path(&(u64::MAX - entry.depth()).to_be_bytes(), &entry);
+            sorter.add(key, item).map_err(spill)?;
         }
         Ok(sorter)
     }

@@ -117,7 +117,7 @@ mod tests {
     use megadir_inventory::Facts;
 
     use super::{Journal, read};
-    use crate::entry::{Entry, Origin};
+    use crate::entry::{Bytes, Entry, Origin};
 
     #[test]
     fn only_a_whole_journal_counts() {
@@ -132,10 +132,9 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let mut journal = Journal::new(file.try_clone().unwrap());
         for entry in &entries {
-            let (mut key, mut item) = (Vec::new(), Vec::new());
-            entry.order_key(Origin::Shard, &mut key);
-            entry.item(&mut item);
-            journal.add(&key, &item).unwrap();
+            let mut bytes = Bytes::default();
+            let (key, item) = bytes.in_order(entry, Origin::Shard);
+            journal.add(key, item).unwrap();
         }
         journal.finish(4096).unwrap();
         let mut file = file;

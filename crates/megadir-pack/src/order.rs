@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use megadir::mount_traits::ListedInodes;
 use megadir::{Dir, DirId, Error, ErrorKind, FileType, MountTraits, Result};
 use megadir_inventory::{Metadata, Row, ScanOptions, ScanWatch, Sink, Sorter, scan};
 
-use crate::entry::{Entry, Origin};
+use crate::entry::{Bytes, Entry, Origin};
 
 /// Each of the scan and the two sorts.
 pub(crate) const SORT_BYTES: usize = 8 << 20;
 
 /// Scans the tree `top` into `order`, or returns `None` if `watch` requested a stop. Attributes are queried only where something needs them:
-/// rows of kept shards (`compares`) are compared with those of the tree, and see [`lists_inodes`].
+/// rows of kept shards (`compares`) are compared with those of the tree, and listings may have no numbers that order the files and show
+/// hard links. Each file is examined when it is read, so a scan with attributes would examine it once more, which takes a fifth of the
+/// time of a pack whose files are cached.
 pub(crate) fn scan_in_order(
     top: &Dir,
     order: &mut Order,
@@ -21,20 +22,9 @@ pub(crate) fn scan_in_order(
     watch: &mut ScanWatch<'_>,
 ) -> Result<Option<Metadata>> {
     let mut options = ScanOptions::new(threads, SORT_BYTES, spill_directory.to_owned());
-    options.attributes = compares || !lists_inodes(top);
+    options.attributes = compares || !MountTraits::of(top).lists_identities();
     let scanned = scan(&[top.path().to_owned()], &options, watch, order);
     order.error.take().map_or(scanned, Err)
-}
-
-/// `true` if listings have the inode numbers of stat(2), which then order the files and show hard links. Each file is examined when it is
-/// read, so a scan with attributes would examine it once more, which takes a fifth of the time of a pack whose files are cached.
-///
-/// Numbers of btrfs are only unique in a subvolume, and a tree may have several. Overlays of several file systems list other numbers of
-/// directories than stat(2) has.
-fn lists_inodes(top: &Dir) -> bool {
-    let traits = MountTraits::of(top);
-    traits.listed_inodes == ListedInodes::Same
-        && !["btrfs", "overlay"].iter().any(|driver| traits.drivers.contains(driver))
 }
 
 /// Brings the rows of the scan into the order of inodes.
@@ -48,20 +38,6 @@ pub(crate) struct Order {
     destination: DirId,
     /// Device of the tree, which entries without attributes are on.
     device: u64,
-}
-
-/// Key and item of an entry. Their memory is used for all entries.
-#[derive(Default)]
-pub(crate) struct Bytes {
-    pub(crate) key: Vec<u8>,
-    pub(crate) item: Vec<u8>,
-}
-
-impl Bytes {
-    pub(crate) fn clear(&mut self) {
-        self.key.clear();
-        self.item.clear();
-    }
 }
 
 impl Order {
@@ -82,11 +58,7 @@ impl Sink for Order {
             self.error = Some(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
             return Err(Error::new("pack", "".as_ref(), ErrorKind::BadOption, reason));
         }
-        let (entry, Bytes { key, item }) = (Entry::of(row, None), &mut self.bytes);
-        key.clear();
-        item.clear();
-        entry.order_key(Origin::Tree, key);
-        entry.item(item);
+        let (key, item) = self.bytes.in_order(&Entry::of(row, None), Origin::Tree);
         self.sorter
             .add(key, item)
             .map_err(|error| Error::io("sort in temporary files of", "".as_ref(), error))

@@ -27,10 +27,10 @@ use megadir_inventory::{
     ContentHash, Facts, Inventory, PackIndex, Row, Rows, ScanOptions, Sink, Sorter, Stored, scan, spill_error,
 };
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::retry_on_intr;
 use sha2::{Digest, Sha256};
 
-use crate::entry::{Entry, Origin, not_an_entry};
+use crate::entry::{Bytes, Entry, Origin, not_an_entry};
 use crate::layout::index_path;
 use crate::member::attributes_hash;
 use crate::own_files::{FileId, OwnFiles};
@@ -165,6 +165,7 @@ pub fn select_packed(
         damaged: &damaged,
         evidence: &evidence,
         chosen: Sorter::new(SORT_BYTES, std::env::temp_dir()),
+        bytes: Bytes::default(),
         selected: Selected { problems, ..Selected::default() },
         stays: Stays::default(),
         filled: Filled::default(),
@@ -234,6 +235,7 @@ struct Choose<'c, 'w> {
     damaged: &'c Damaged,
     evidence: &'c Evidence,
     chosen: Sorter,
+    bytes: Bytes,
     selected: Selected,
     stays: Stays,
     filled: Filled,
@@ -282,10 +284,8 @@ impl Choose<'_, '_> {
                 self.selected.entries += 1;
                 self.selected.bytes += row.facts.allocated_bytes.unwrap_or(0);
             }
-            let (mut key, mut item) = (Vec::new(), Vec::new());
-            entry.order_key(Origin::Tree, &mut key);
-            entry.item(&mut item);
-            let added = self.chosen.add(&key, &item);
+            let (key, item) = self.bytes.in_order(entry, Origin::Tree);
+            let added = self.chosen.add(key, item);
             added.map_err(|error| spill_error(&std::env::temp_dir(), error))?;
         }
         Ok(())
@@ -423,7 +423,7 @@ fn has_attributes(stored: &Stored, seen: &Seen<'_>) -> rustix::io::Result<bool> 
 
 /// `true` if the contents of a file or the target of a link, and the extended attributes, are those that were packed.
 ///
-/// The file is opened as for packing: no link is followed, and a pipe that took its name cannot make the call wait. That the file that was read is the one
+/// The file is opened as for packing. That the file that was read is the one
 /// that goes follows from the second look of the removal, which has to find the same ctime.
 fn has_contents(
     entry: &Entry,
@@ -435,12 +435,7 @@ fn has_contents(
         let target = rustix::fs::readlinkat(seen.directory, seen.name, Vec::new())?;
         return Ok(entry.facts.hash == Some(ContentHash::Sha256(Sha256::digest(target.as_bytes()).into())));
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let open = |flags| retry_on_intr(|| openat(seen.directory, seen.name, flags, Mode::empty()));
-    let opened = match open(flags | OFlags::NOATIME) {
-        Err(Errno::PERM) => open(flags),
-        opened => opened,
-    }?;
+    let opened = source::open_file(seen.directory, seen.name)?;
     let (now, looked) = (source::facts_of(&opened)?, Facts::new(seen.attributes.kind, &seen.attributes));
     let of = |facts: &Facts| (facts.kind, facts.inode, facts.device, facts.size_bytes, facts.changed_ns);
     if of(&now) != of(&looked) {

@@ -34,12 +34,6 @@ const PROBED: usize = 8;
 const AHEAD_BYTES: u64 = 128 << 10;
 const XATTRS_BYTES_MAX: usize = 16 << 20;
 
-const OPEN: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOCTTY);
-
 /// Members of several groups, as they lie in a shard.
 #[derive(Default)]
 pub(crate) struct Chunk {
@@ -47,13 +41,6 @@ pub(crate) struct Chunk {
     pub(crate) groups: Vec<Group>,
     /// No other chunk of its batch follows.
     pub(crate) is_last: bool,
-}
-
-impl Chunk {
-    /// `true` if files of it are still to be read.
-    pub(crate) fn has_large(&self) -> bool {
-        self.groups.iter().rev().take(3).any(|group| !group.large.is_empty())
-    }
 }
 
 /// Names of one file.
@@ -143,10 +130,7 @@ impl Source {
         let names = groups.iter().filter_map(|group| group.first());
         for entry in names.filter(|entry| entry.facts.kind == FileType::File) {
             let Ok(directory) = self.below.directory(&entry.parent) else { continue };
-            let open = |flags| openat(directory, &entry.name[..], flags, Mode::empty());
-            // Only its owner may ask for that; a file that is not read keeps its access time anyway.
-            let opened = open(OPEN | OFlags::NOATIME).or_else(|_| open(OPEN));
-            let Ok(file) = opened else { continue };
+            let Ok(file) = open_file(directory, &entry.name) else { continue };
             let length = std::num::NonZeroU64::new(AHEAD_BYTES);
             let _ = rustix::fs::fadvise(&file, 0, length, rustix::fs::Advice::WillNeed);
         }
@@ -158,8 +142,9 @@ impl Source {
         self.waits = elapsed > least * groups as u32;
     }
 
-    /// Appends the members of a group to the chunk.
-    pub(crate) fn group(&mut self, entries: Vec<Entry>, chunk: &mut Chunk) {
+    /// Appends the members of a group to the chunk. Returns `false` if files of it are still to be read, in pieces.
+    pub(crate) fn group(&mut self, entries: Vec<Entry>, chunk: &mut Chunk) -> bool {
+        let before = chunk.groups.len();
         let mut group = Group::default();
         let is_large = |entry: &Entry| {
             entry.facts.kind == FileType::File
@@ -185,6 +170,7 @@ impl Source {
         }
         group.end = chunk.bytes.len();
         chunk.groups.push(group);
+        chunk.groups[before..].iter().all(|group| group.large.is_empty())
     }
 
     /// Returns the entry if it is too large for a chunk.
@@ -312,14 +298,7 @@ impl Source {
     /// changes `ctime`, which the examination after reading compares.
     pub(crate) fn open(&mut self, entry: &Entry) -> std::result::Result<Opened, Unread> {
         let directory = self.below.directory(&entry.parent)?;
-        let open =
-            |flags| rustix::io::retry_on_intr(|| openat(directory, &entry.name[..], flags, Mode::empty()));
-        let opened = match open(OPEN | OFlags::NOATIME) {
-            // Only its owner may leave the access time as it is.
-            Err(Errno::PERM) => open(OPEN),
-            opened => opened,
-        };
-        let file = opened.map_err(|error| match error {
+        let file = open_file(directory, &entry.name).map_err(|error| match error {
             Errno::LOOP => self.failed(entry, "it became a symbolic link while it was packed; pack again"),
             error => self.at("open", entry, error),
         })?;
@@ -477,6 +456,19 @@ fn whole(mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>) -> rustix
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Opens a file to read it: no link is followed, a pipe that took its name cannot make the call wait, and the access time stays, where the
+/// system allows that.
+pub(crate) fn open_file(directory: impl AsFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let directory = directory.as_fd();
+    let open = |flags| rustix::io::retry_on_intr(|| openat(directory, name, flags, Mode::empty()));
+    match open(flags | OFlags::NOATIME) {
+        // Only its owner may leave the access time as it is.
+        Err(Errno::PERM) => open(flags),
+        opened => opened,
     }
 }
 

@@ -10,7 +10,7 @@ use megadir::{Dir, Error, ErrorKind, Listing, Result, TreeEvent, names};
 use megadir_inventory::{ContentHash, PackIndex, Row, ScanOptions, Sink, Sorter, Stored, scan, spill_error};
 use sha2::{Digest, Sha256};
 
-use crate::entry::{Entry, is_unchanged, not_an_entry};
+use crate::entry::{Bytes, Entry, is_unchanged, not_an_entry};
 use crate::layout::{END_BYTES, index_path, number_in, padded};
 use crate::member::MemberKind;
 use crate::read::{OpenShards, Pack};
@@ -167,15 +167,13 @@ impl<'w> Check<'w> {
     fn members(&mut self, index: &Path, unpacked: Unpacked) -> Result<()> {
         let spill = |error| spill_error(&std::env::temp_dir(), error);
         let mut places = Sorter::new(SORT_BYTES, std::env::temp_dir());
-        let mut rows = PackIndex::open(index)?;
+        let (mut rows, mut bytes) = (PackIndex::open(index)?, Bytes::default());
         while let Some((row, stored)) = rows.next_row()? {
             let entry = Entry::of(&row, stored);
             match stored {
                 Some(stored) => {
-                    let (mut key, mut item) = (place_key(&stored).to_vec(), Vec::new());
-                    entry.path_key(&mut key);
-                    entry.item(&mut item);
-                    places.add(&key, &item).map_err(spill)?;
+                    let (key, item) = bytes.by_path(&place_key(&stored), &entry);
+                    places.add(key, item).map_err(spill)?;
                     if let Some(error) = entry.error.as_ref().filter(|_| unpacked == Unpacked::IsProblem) {
                         let reason = format!("not all of its contents are in the pack ({error})");
                         self.problem(&shown(&entry), &reason);

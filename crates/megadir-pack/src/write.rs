@@ -21,11 +21,11 @@ use megadir_inventory::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::entry::{Entry, Origin, is_unchanged, not_an_entry};
+use crate::entry::{Bytes, Entry, Origin, is_unchanged, not_an_entry};
 use crate::journal;
 use crate::layout::{INDEX, NOTE_KEY, Note};
 use crate::member::{Attributes, Member, MemberKind, attributes_hash};
-use crate::order::{Bytes, Order, SORT_BYTES, scan_in_order};
+use crate::order::{Order, SORT_BYTES, scan_in_order};
 use crate::read::OpenShards;
 use crate::shard::Shards;
 use crate::source::{Chunk, First, Group, Opened, Place, Read, Source, TRIES, Unread};
@@ -428,10 +428,8 @@ impl Work<'_> {
         entry.stored = Some(stored);
         // Of a directory that could not be listed completely; the next run finds that by itself.
         let error = entry.error.take();
-        self.bytes.clear();
-        entry.order_key(Origin::Shard, &mut self.bytes.key);
-        entry.item(&mut self.bytes.item);
-        self.shards.note(&self.bytes.key, &self.bytes.item)?;
+        let (key, item) = self.bytes.in_order(entry, Origin::Shard);
+        self.shards.note(key, item)?;
         entry.error = error;
         self.row(entry)
     }
@@ -455,10 +453,8 @@ impl Work<'_> {
 
     fn row(&mut self, entry: &Entry) -> Result<()> {
         self.failed_rows += u64::from(entry.error.is_some());
-        self.bytes.clear();
-        entry.path_key(&mut self.bytes.key);
-        entry.item(&mut self.bytes.item);
-        self.paths.add(&self.bytes.key, &self.bytes.item).map_err(self.spill)
+        let (key, item) = self.bytes.by_path(b"", entry);
+        self.paths.add(key, item).map_err(self.spill)
     }
 
     fn changed(&self, kept: &Entry) -> Error {
@@ -700,8 +696,8 @@ fn fill(source: &mut Source, groups: &mut Groups, chunk: &mut Chunk) {
             source.read_ahead(groups.rest.as_slice());
         }
         let Some(group) = groups.rest.next() else { break };
-        source.group(group, chunk);
-        if chunk.bytes.len() >= CHUNK_BYTES || chunk.has_large() {
+        let is_read = source.group(group, chunk);
+        if chunk.bytes.len() >= CHUNK_BYTES || !is_read {
             break;
         }
     }

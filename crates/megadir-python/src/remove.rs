@@ -164,7 +164,7 @@ impl Within {
     }
 }
 
-/// The fields of the command's `--json`.
+/// The fields of the command's `--json`, and what the mount records of accesses.
 fn kept(outcome: &Outcome, budget: Budget, access_times: AccessTimes) -> Kept {
     let Outcome { held, linked, changed, limit, now, unread, .. } = *outcome;
     let measure = if budget.measure() == Measure::Bytes { "bytes" } else { "files" };

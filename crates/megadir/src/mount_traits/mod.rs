@@ -175,6 +175,13 @@ impl MountTraits {
         self.inode_numbers == InodeNumbers::Lasting
     }
 
+    /// `true` if the inode number in a listing is that of stat(2), and no other file of the mount has it. Numbers of btrfs are only unique in
+    /// a subvolume, and overlays of several file systems list other numbers of directories than stat(2) has.
+    pub fn lists_identities(&self) -> bool {
+        let are_ambiguous = ["btrfs", "overlay"].iter().any(|driver| self.drivers.contains(driver));
+        self.listed_inodes == ListedInodes::Same && !are_ambiguous
+    }
+
     /// The facts as pairs of a name and a description, for bug reports.
     pub fn described(&self) -> Vec<(&'static str, String)> {
         let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
